@@ -1,0 +1,7 @@
+#ifndef PARLEY_CSHIMS_H
+#define PARLEY_CSHIMS_H
+
+#include "shims_openssl.h"
+#include "shims_system.h"
+
+#endif

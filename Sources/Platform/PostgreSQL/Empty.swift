@@ -1,0 +1,1 @@
+// The target is filled by its first slice.
