@@ -67,19 +67,21 @@ let package = Package(
     .target(name: "CShims", path: "Sources/C/CShims"),
 
     // Runtime
+    floor("Runtime/Buffers", "Buffers"),
     floor("Runtime/JSON", "JSON"),
     floor("Runtime/EventLoop", "EventLoop", ["CShims"]),
-    floor("Runtime/MessagesCore", "MessagesCore", ["JSON"]),
-    floor("Runtime/MessagesWire", "MessagesWire", ["MessagesCore", "CProtobufC", "CShims"]),
-    floor("Runtime/HTTP2", "HTTP2", ["EventLoop", "CNghttp2", "COpenSSL", "CShims"]),
+    floor("Runtime/MessagesCore", "MessagesCore", ["Buffers", "JSON"]),
+    floor("Runtime/MessagesWire", "MessagesWire", ["Buffers", "MessagesCore", "CProtobufC", "CShims"]),
+    floor("Runtime/HTTP2", "HTTP2", ["Buffers", "EventLoop", "CNghttp2", "COpenSSL", "CShims"]),
     floor("Runtime/RPC", "RPC", ["MessagesCore"]),
     floor("Runtime/WellKnown", "WellKnown", ["MessagesCore", "RPC"]),
+    floor("Runtime/RPCWire", "RPCWire", ["Buffers", "HTTP2", "MessagesCore", "MessagesWire", "RPC", "WellKnown"]),
     floor(
       "Runtime/RPCServer", "RPCServer",
-      ["EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "RPC", "WellKnown", "CShims", log]),
+      ["Buffers", "RPCWire", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "RPC", "WellKnown", "CShims", log]),
     floor(
       "Runtime/RPCClient", "RPCClient",
-      ["EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "RPC", "WellKnown", "CShims", log]),
+      ["Buffers", "RPCWire", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "RPC", "WellKnown", "CShims", log]),
 
     // Platform
     floor("Platform/JOSE", "JOSE", ["JSON", "COpenSSL", "CShims"]),
