@@ -36,23 +36,25 @@ public final class TestAuthority {
 
   /// A root with the given common name.
   public init(commonName: String = "Parley test root") {
-    key = Self.newKey()
-    x509 = Self.newCertificate(
+    let key = Self.newKey()
+    let x509 = Self.newCertificate(
       commonName, key: key, issuer: nil, issuerKey: key, serial: 1, validity: .now,
       extensions: [(NID_basic_constraints, "critical,CA:TRUE"), (NID_key_usage, "critical,keyCertSign,cRLSign")])
     certificate = Self.pem { PEM_write_bio_X509($0, x509) }
     intermediates = []
+    (self.key, self.x509) = (key, x509)
   }
 
   /// An authority below `root`: leaves carry its certificate in their chain.
   public init(below root: TestAuthority, commonName: String = "Parley test intermediate") {
-    key = Self.newKey()
+    let key = Self.newKey()
     root.serial += 1
-    x509 = Self.newCertificate(
+    let x509 = Self.newCertificate(
       commonName, key: key, issuer: root.x509, issuerKey: root.key, serial: root.serial, validity: .now,
       extensions: [(NID_basic_constraints, "critical,CA:TRUE,pathlen:0"), (NID_key_usage, "critical,keyCertSign,cRLSign")])
     certificate = Self.pem { PEM_write_bio_X509($0, x509) }
     intermediates = certificate + root.intermediates
+    (self.key, self.x509) = (key, x509)
   }
 
   deinit {

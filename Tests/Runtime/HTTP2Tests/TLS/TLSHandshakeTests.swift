@@ -31,7 +31,8 @@ struct TLSHandshakeTests {
     let pair = try TLSPair(client, parties.server { $0.applicationProtocols = ["h2", "http/1.1"] })
     pair.run()
     #expect(pair.client.applicationProtocol == "h2")
-    let older = try TLSPair(parties.client { $0.applicationProtocols = ["http/1.1"] }, parties.server { $0.applicationProtocols = ["h2", "http/1.1"] })
+    let older = try TLSPair(
+      parties.client { $0.applicationProtocols = ["http/1.1"] }, parties.server { $0.applicationProtocols = ["h2", "http/1.1"] })
     older.run()
     #expect(older.server.applicationProtocol == "http/1.1")
   }
@@ -49,7 +50,8 @@ struct TLSHandshakeTests {
     let pair = try TLSPair(parties.client(), parties.server { $0.applicationProtocols = [] })
     pair.run()
     #expect(pair.client.failure?.code == .noApplicationProtocol)
-    let lenient = try TLSPair(parties.client { $0.requiresApplicationProtocol = false }, parties.server { $0.applicationProtocols = [] })
+    let lenient = try TLSPair(
+      parties.client { $0.requiresApplicationProtocol = false }, parties.server { $0.applicationProtocols = [] })
     lenient.run()
     #expect(lenient.client.state == .established)
     #expect(lenient.client.applicationProtocol == nil)
@@ -80,7 +82,8 @@ struct TLSHandshakeTests {
     #expect(pair.client.failure?.code == .serverNameMismatch)
   }
 
-  @Test("A client without a name to verify, or with an impossible one, is not made", arguments: [nil, "", "a b", "a/b", ".x", "x\0y"])
+  @Test(
+    "A client without a name to verify, or with an impossible one, is not made", arguments: [nil, "", "a b", "a/b", ".x", "x\0y"])
   func impossibleNames(_ name: String?) throws {
     let context = try parties.client(name: nil)
     let error = #expect(throws: TLSError.self) { _ = try TLSEngine(context, serverName: name) }
