@@ -128,7 +128,8 @@ let package = Package(
     .target(
       name: "TestSupport",
       dependencies: [
-        "TestAPI", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore", "MessagesWire", "JSON", "PostgreSQL", log,
+        "TestAPI", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore", "MessagesWire", "JSON", "PostgreSQL",
+        "COpenSSL", "CShims", log,
       ], path: "Tests/Support/TestSupport", swiftSettings: settings),
     executable(
       "bench-server", at: "Tests/Benchmarks/Server",
@@ -137,7 +138,7 @@ let package = Package(
     tests("Runtime/EventLoopTests", ["EventLoop", "TestSupport"]),
     tests("Runtime/JSONTests", ["JSON"]),
     tests("Runtime/MessagesTests", ["MessagesCore", "MessagesWire", "WellKnown", "TestAPI", "JSON"]),
-    tests("Runtime/HTTP2Tests", ["HTTP2", "EventLoop", "TestSupport", "COpenSSL", "CNghttp2"]),
+    tests("Runtime/HTTP2Tests", ["HTTP2", "EventLoop", "TestSupport", "COpenSSL", "CNghttp2", "CShims"]),
     tests(
       "Runtime/RPCTests",
       [

@@ -1,0 +1,99 @@
+import Glibc
+import HTTP2
+import TestSupport
+import Testing
+
+@Suite("TLS memory", .serialized)
+struct TLSMemoryTests {
+  let parties = TLSParties()
+
+  /// Bytes of this process that are in memory.
+  private func resident() throws -> Int {
+    let descriptor = open("/proc/self/statm", O_RDONLY)
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 128)
+    let count = read(descriptor, &bytes, bytes.count)
+    let fields = String(decoding: bytes[..<max(0, count)], as: UTF8.self).split(separator: " ")
+    return try #require(Int(fields[1])) * 4_096
+  }
+
+  /// The smallest growth of several equal windows: other tests run meanwhile, but a leak is in every window.
+  private func smallestGrowth(windows: Int, _ work: () throws -> Void) throws -> Int {
+    var smallest = Int.max
+    for _ in 0..<windows {
+      let before = try resident()
+      try work()
+      smallest = min(smallest, try resident() - before)
+    }
+    return smallest
+  }
+
+  @Test("10,000 handshakes leave nothing behind")
+  func handshakes() throws {
+    let (clients, servers) = (try parties.client(), try parties.server())
+    var good = 0
+    func round() throws {
+      let pair = try TLSPair(clients, servers)
+      pair.run()
+      pair.clientWrites([1, 2, 3])
+      pair.run()
+      if pair.atServer == [1, 2, 3] && pair.server.peerCertificate == nil && pair.client.peerCertificate != nil { good += 1 }
+    }
+    for _ in 0..<500 { try round() }
+    let growth = try smallestGrowth(windows: 4) { for _ in 0..<2_500 { try round() } }
+    #expect(good == 10_500)
+    // About 100 bytes a handshake; the smallest object of a connection (its BIO) is larger.
+    #expect(growth < 256 << 10, "\(growth) bytes more in 2,500 handshakes")
+  }
+
+  @Test("Refused handshakes leave nothing behind")
+  func refusals() throws {
+    let (clients, servers) = (try parties.client(), try parties.server(TestAuthority().server()))
+    var refused = 0
+    func round() throws {
+      let pair = try TLSPair(clients, servers)
+      pair.run()
+      if pair.client.failure?.code == .certificateUntrusted { refused += 1 }
+    }
+    for _ in 0..<500 { try round() }
+    let growth = try smallestGrowth(windows: 4) { for _ in 0..<1_000 { try round() } }
+    #expect(refused == 4_500)
+    #expect(growth < 128 << 10, "\(growth) bytes more in 1,000 handshakes")
+  }
+
+  @Test("Contexts that are made, refused and freed leave nothing behind")
+  func contexts() throws {
+    let leaf = parties.authority.server()
+    let good = parties.identity(leaf)
+    let bad = TLSConfiguration.Identity(
+      certificateChain: .bytes(leaf.certificateChain), privateKey: .bytes(parties.authority.server().privateKey))
+    func round() throws {
+      _ = try TLSContext(.server(identity: good, clients: .required(parties.roots)))
+      #expect(throws: TLSError.self) { _ = try TLSContext(.server(identity: bad)) }
+    }
+    for _ in 0..<200 { try round() }
+    let growth = try smallestGrowth(windows: 4) { for _ in 0..<200 { try round() } }
+    #expect(growth < 256 << 10, "\(growth) bytes more in 400 contexts")
+  }
+
+  @Test("An idle connection keeps no buffers: less than 16 KB an engine")
+  func idle() throws {
+    let (clients, servers) = (try parties.client(), try parties.server())
+    var pairs: [(TLSEngine, TLSEngine)] = []
+    func connect() throws {
+      let pair = try TLSPair(clients, servers)
+      pair.run()
+      // A large transfer has been there before the connection fell idle.
+      pair.clientWrites([UInt8](repeating: 1, count: 20_000))
+      pair.serverWrites([UInt8](repeating: 2, count: 20_000))
+      pair.run()
+      pairs.append((pair.client, pair.server))
+    }
+    for _ in 0..<100 { try connect() }
+    let growth = try smallestGrowth(windows: 3) { for _ in 0..<200 { try connect() } }
+    let each = growth / 400
+    #expect(each < 16_384, "\(each) bytes an engine")
+    #expect(pairs.allSatisfy { $0.0.state == .established && $0.1.state == .established })
+    if getenv("PARLEY_TLS_FIGURES") != nil { print("TLS: \(each) bytes an idle engine") }
+  }
+}
