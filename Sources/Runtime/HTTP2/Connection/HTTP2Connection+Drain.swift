@@ -1,4 +1,5 @@
 internal import CNghttp2
+internal import EventLoop
 
 extension HTTP2Connection {
   /// Ends the connection without losing a request: GOAWAY that names no last stream yet, then, once requests that were on

@@ -1,5 +1,5 @@
 internal import CNghttp2
-internal import EventLoop
+package import EventLoop
 internal import Glibc
 
 extension HTTP2Connection {
@@ -60,6 +60,7 @@ extension HTTP2Connection {
     for stream in borrowingStreams { stream.inbound.own() }
     borrowingStreams.removeAll(keepingCapacity: true)
     lastActivity = loop.now
+    if closesAfterFeed { return close() }
     if result < 0 {
       let message = String(cString: nghttp2_strerror(Int32(result)))
       if failure == nil { failure = HTTP2Error(.protocolError, message) }
@@ -112,6 +113,7 @@ extension HTTP2Connection {
       unreportedBytes += bytes.count
       return 0
     }
+    stream.unopenedBytes += bytes.count
     if stream.inbound.append(bytes) { borrowingStreams.append(stream) }
     stream.handler?.streamReceivedData(stream)
     return 0

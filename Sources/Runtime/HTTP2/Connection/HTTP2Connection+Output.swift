@@ -76,7 +76,7 @@ extension HTTP2Connection {
   private func writeBacklog() -> Bool {
     guard let backlog else { return true }
     while !backlog.isEmpty {
-      let count = send(descriptor, backlog.bytes.baseAddress, backlog.count, Int32(MSG_NOSIGNAL.rawValue))
+      let count = send(descriptor, backlog.bytes.baseAddress, backlog.count, Int32(MSG_NOSIGNAL))
       if count >= 0 {
         backlog.removeFirst(count)
       } else if errno == EAGAIN || errno == EWOULDBLOCK {
@@ -116,7 +116,7 @@ extension HTTP2Connection {
     var rest = bytes
     // Bytes must not overtake those that wait already.
     while backlog == nil && !rest.isEmpty && !isClosed {
-      let count = send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL.rawValue))
+      let count = send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
       if count >= 0 {
         rest = UnsafeRawBufferPointer(rebasing: rest[count...])
       } else if errno == EAGAIN || errno == EWOULDBLOCK {
@@ -145,8 +145,11 @@ extension HTTP2Connection {
     guard frames.count < HTTP2LoopResources.writeBytes else { return NGHTTP2_ERR_WOULDBLOCK.rawValue }
     frames.append(UnsafeRawBufferPointer(start: header, count: 9))
     if padding > 0 { frames.append(UInt8(padding - 1)) }
-    frames.append(UnsafeRawBufferPointer(rebasing: stream.outbound.bytes[..<length]))
-    if padding > 1 { memset(frames.reserve(padding - 1), 0, padding - 1); frames.commit(padding - 1) }
+    frames.append(UnsafeRawBufferPointer(start: stream.outbound.bytes.baseAddress, count: length))
+    if padding > 1 {
+      memset(frames.reserve(padding - 1), 0, padding - 1)
+      frames.commit(padding - 1)
+    }
     stream.sent(length)
     return 0
   }

@@ -58,6 +58,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   var unreportedBytes = 0
   var isFlushScheduled = false
   var isFeeding = false
+  var closesAfterFeed = false
   var isReadingPaused = false
   var failure: HTTP2Error?
   var drainPhase = 0
@@ -139,7 +140,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     if failure == nil { failure = error }
     guard !isFeeding else {
       // nghttp2 must not lose its session while it works: the end of the feed closes.
-      isReadingPaused = true
+      closesAfterFeed = true
       return
     }
     isClosed = true
@@ -174,7 +175,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     streams.removeLast()
     stream.isClosed = true
     // What nobody took still counts against the connection's window.
-    unreportedBytes += stream.inbound.count
+    unreportedBytes += stream.unopenedBytes
     stream.handler?.streamClosed(stream, error)
     if headersStream === stream { headersStream = nil }
     closedStreams.append(stream)

@@ -35,6 +35,9 @@ package final class HTTP2Stream {
   /// What is to be sent as DATA. Written by the handler, emptied by the connection.
   package let outbound = ByteBuffer(capacity: 256)
 
+  /// Bytes received that the peer's window has not been opened for again.
+  package internal(set) var unopenedBytes = 0
+
   var index = -1
   var hasReceivedHeaders = false
   /// The peer has ended its side.
@@ -62,6 +65,7 @@ package final class HTTP2Stream {
     trailers = nil
     inbound.reset()
     outbound.reset(keeping: 64 << 10)
+    unopenedBytes = 0
     hasReceivedHeaders = false
     isRemoteClosed = false
     isOutboundFinished = false
@@ -79,6 +83,7 @@ package final class HTTP2Stream {
     connection.submitResponse(self, headers, endsStream: endsStream)
     hasProvider = !endsStream
     isOutboundFinished = endsStream
+    if endsStream { endUnreadRequest() }
   }
 
   func markRequestSubmitted(endsStream: Bool) {
@@ -109,6 +114,11 @@ package final class HTTP2Stream {
   /// Asks for ``HTTP2StreamHandler/streamDrained(_:)`` once ``outbound`` is empty.
   package func notifyWhenDrained() { isDrainWanted = true }
 
+  /// A response that is complete before its request ends with a reset, so that the peer stops sending: RFC 9113, section 8.1.
+  private func endUnreadRequest() {
+    if connection.role == .server && !isRemoteClosed { connection.submitReset(self, .noError) }
+  }
+
   private func resumeSending() {
     if isDeferred {
       isDeferred = false
@@ -133,6 +143,7 @@ package final class HTTP2Stream {
         flags.pointee |= NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
         connection.submitTrailers(self, outboundTrailers)
       }
+      endUnreadRequest()
     }
     if count > 0 { flags.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue }
     return count
@@ -156,5 +167,9 @@ package final class HTTP2Stream {
   }
 
   /// Lets the peer send more although what it sent still waits here: for whoever bounds the waiting bytes in another way.
-  package func openWindow(_ count: Int) { connection.openWindow(self, count) }
+  package func openWindow(_ count: Int) {
+    guard count > 0 else { return }
+    unopenedBytes -= count
+    connection.openWindow(self, count)
+  }
 }

@@ -8,7 +8,8 @@ internal import Glibc
 // SAFETY: written in `init` and `append` only, by the one owner; a static list is never written again.
 package final class HeaderList: @unchecked Sendable {
   private(set) var fields: UnsafeMutablePointer<nghttp2_nv>
-  private(set) var count = 0
+  /// How many fields there are.
+  package private(set) var count = 0
   private var capacity: Int
   private let flags: UInt8
 
@@ -46,6 +47,14 @@ package final class HeaderList: @unchecked Sendable {
     (fields + count).initialize(
       to: nghttp2_nv(name: storage, value: storage + name.count, namelen: name.count, valuelen: value.count, flags: flags))
     count += 1
+  }
+
+  /// Adds copies of all fields of another list.
+  package func append(contentsOf other: HeaderList) {
+    for index in 0..<other.count {
+      let field = other.fields[index]
+      append(UnsafeRawBufferPointer(start: field.name, count: field.namelen), UnsafeRawBufferPointer(start: field.value, count: field.valuelen))
+    }
   }
 
   private func grow() {

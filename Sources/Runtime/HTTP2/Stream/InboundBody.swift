@@ -45,7 +45,8 @@ package final class InboundBody {
     _ = buffer.reserve(max(0, count - buffer.count))
   }
 
-  func removeFirst(_ count: Int) {
+  /// Forgets bytes from the front; the peer's window is not opened by it.
+  package func removeFirst(_ count: Int) {
     if borrowed.count > 0 {
       borrowed = UnsafeRawBufferPointer(rebasing: borrowed[count...])
     } else {

@@ -8,6 +8,9 @@ public protocol CallValueKey {
 public struct CallValues: Sendable {
   private var entries: [(key: ObjectIdentifier, value: any Sendable)] = []
 
+  /// Whether nothing is attached.
+  public var isEmpty: Bool { entries.isEmpty }
+
   /// No values.
   public init() {}
 
