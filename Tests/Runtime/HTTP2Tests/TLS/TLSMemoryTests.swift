@@ -78,25 +78,32 @@ struct TLSMemoryTests {
     #expect(growth < 256 << 10, "\(growth) bytes more in 400 contexts")
   }
 
-  @Test("An idle connection keeps no buffers: less than 20 KB an engine", arguments: [false, true])
-  func idle(_ afterData: Bool) throws {
+  @Test("An idle connection keeps no buffers, before and after data: less than 20 KB an engine")
+  func idle() throws {
     let (clients, servers) = (try parties.client(), try parties.server())
-    var pairs: [(TLSEngine, TLSEngine)] = []
-    func connect() throws {
+    var engines: [TLSEngine] = []
+    func connect(_ sendsData: Bool) throws {
       let pair = try TLSPair(clients, servers)
       pair.run()
-      if afterData {
+      if sendsData {
         pair.clientWrites([UInt8](repeating: 1, count: 20_000))
         pair.serverWrites([UInt8](repeating: 2, count: 20_000))
         pair.run()
       }
-      pairs.append((pair.client, pair.server))
+      engines += [pair.client, pair.server]
     }
-    for _ in 0..<100 { try connect() }
-    let growth = try smallestGrowth(windows: 3) { for _ in 0..<200 { try connect() } }
-    let each = growth / 400
-    #expect(each < 20_000, "\(each) bytes an engine")
-    #expect(pairs.allSatisfy { $0.0.state == .established && $0.1.state == .established })
-    if getenv("PARLEY_TLS_FIGURES") != nil { print("TLS: \(each) bytes an idle engine") }
+    for sendsData in [false, true] {
+      for _ in 0..<50 { try connect(sendsData) }
+      // The middle one of five windows: free memory from before makes the first small, a neighbour may make one large.
+      let growth = try (0..<5).map { _ in
+        let before = try resident()
+        for _ in 0..<100 { try connect(sendsData) }
+        return try resident() - before
+      }
+      let each = growth.sorted()[2] / 200
+      #expect((4_000..<20_000).contains(each), "\(each) bytes an engine")
+      if getenv("PARLEY_TLS_FIGURES") != nil { print("TLS: \(each) bytes an idle engine, after data: \(sendsData)") }
+    }
+    #expect(engines.allSatisfy { $0.state == .established })
   }
 }
