@@ -120,11 +120,11 @@ package final class TLSEngine {
 
   /// Encrypts all of `plaintext` into `output`, in records of at most 16 KiB.
   ///
-  /// - Returns: Whether it was done; false when the connection failed (see ``failure``).
+  /// - Returns: Whether it was done; false before the handshake's end, after close_notify was sent, and when the connection
+  ///   failed (see ``failure``).
   @discardableResult
   package func write(_ plaintext: UnsafeRawBufferPointer, output: TLSOutput) -> Bool {
-    precondition(state == .established || state == .closed, "written before the handshake's end or after a failure")
-    precondition(!hasSentCloseNotify, "written after close_notify")
+    guard state == .established || state == .closed, !hasSentCloseNotify else { return false }
     guard !plaintext.isEmpty else { return true }
     // One growth instead of several: at most 22 bytes of header, content type and tag per record in TLS 1.3, 29 in TLS 1.2.
     let records = (plaintext.count + TLSLimits.recordPlaintext - 1) / TLSLimits.recordPlaintext
