@@ -2,7 +2,7 @@ import Glibc
 
 extension String {
   /// Whether both hold the same UTF-8 bytes. Swift's `==` is canonical equivalence, which is no basis for a decision.
-  func hasSameBytes(as other: String) -> Bool {
+  package func hasSameBytes(as other: String) -> Bool {
     let count = utf8.count
     guard count == other.utf8.count else { return false }
     let verdict = utf8.withContiguousStorageIfAvailable { left in
