@@ -31,14 +31,14 @@ enum HostileClaims {
 
     add("aud", nil, "audience_missing")
     add("aud", [.null, 0, true, [:], ["web-client", 1], [.null], [["web-client"]]], "audience_malformed")
-    add("aud", [], "audience_empty")
+    add("aud", .array([]), "audience_empty")
     add("aud", ["ios-client", ["ios-client"], ["other", "web-client"], ["web-client", "web-client"]], "accepted")
     add(
       "aud", ["", "Web-Client", "web-client ", "web", "web-client,ios-client", [""], ["other", "another"], "*"],
       "audience_mismatch")
     add("aud", "Kelvin", "accepted")
     add("aud", "\u{212A}elvin", "audience_mismatch")
-    add("aud", ["\u{212A}elvin"], "audience_mismatch")
+    add("aud", .array(["\u{212A}elvin"]), "audience_mismatch")
 
     add("azp", ["web-client", "ios-client"], "accepted")
     add("azp", notStrings, "authorized_party_malformed")
