@@ -1,0 +1,225 @@
+internal import CShims
+public import Synchronization
+
+/// One thread that waits for descriptors and timers and runs the tasks that live on it.
+///
+/// A connection, its handlers and the database connections they use are created on one loop and never leave it, so nothing
+/// on the hot path crosses threads or takes a lock. A task runs here when it was started with
+/// `Task.immediate(executorPreference: loop)` or ``spawn(_:)``; wherever it suspends, it resumes here.
+///
+/// A tick: wait for readiness, tell the handlers, fire timers, take messages from other threads, run the jobs that were
+/// waiting, then the end-of-tick work (one write per connection, one sync per database connection).
+// SAFETY: all state but `remote` and `load` is touched by the loop's own thread only, which debug builds assert.
+public final class EventLoop: TaskExecutor, @unchecked Sendable {
+  /// Names the loop in logs and thread lists.
+  public let name: String
+  /// How busy the loop is, in whatever unit its users count (connections); compared when a new connection needs a home.
+  public let load = Atomic<Int>(0)
+
+  let poller: Poller
+  private var jobs = JobRing()
+  private var timers = TimerHeap()
+  private var endOfTick: [any EndOfTickWork] = []
+  private var graveyard: [AnyObject] = []
+  private var isStopping = false
+  private let remote = Mutex(RemoteQueue())
+  /// The moment at which the current tick began: good enough for deadlines, and free.
+  public private(set) var now = MonotonicInstant.now()
+
+  private struct RemoteQueue {
+    var entries: [RemoteEntry] = []
+    var isClosed = false
+  }
+
+  private enum RemoteEntry {
+    case job(UnownedJob)
+    case message(@Sendable () -> Void)
+  }
+
+  /// A loop that runs once ``run()`` is called on the thread that shall be its own.
+  public init(name: String = "loop") throws(EventLoopError) {
+    self.name = name
+    poller = try Poller()
+  }
+
+  // MARK: Where am I
+
+  /// Whether the calling thread is this loop's.
+  @inline(__always)
+  public var isCurrent: Bool { parley_current_loop() == Unmanaged.passUnretained(self).toOpaque() }
+
+  /// The loop that the calling thread runs, or nil on any other thread.
+  public static var current: EventLoop? {
+    parley_current_loop().map { Unmanaged<EventLoop>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  /// Ends the process in debug builds when called off the loop.
+  @inline(__always)
+  public func assertInLoop() { assert(isCurrent, "called off the loop \(name)") }
+
+  // MARK: Running
+
+  /// Makes the calling thread the loop's thread and serves until ``stop()``.
+  public func run() {
+    parley_set_current_loop(Unmanaged.passUnretained(self).toOpaque())
+    name.withCString { parley_name_thread($0) }
+    while !isStopping { tick() }
+    drainAfterStop()
+    parley_set_current_loop(nil)
+  }
+
+  /// Ends ``run()`` after the current tick. May be called from any thread, and more than once.
+  public func stop() {
+    execute { self.isStopping = true }
+  }
+
+  private func tick() {
+    poller.wait(milliseconds: jobs.count == 0 ? millisecondsToNextTimer() : 0) { watch, readiness in
+      watch.handler?.descriptorIsReady(readiness)
+    }
+    now = .now()
+    fireTimers()
+    takeRemote()
+    runJobs()
+    runEndOfTick()
+    graveyard.removeAll(keepingCapacity: true)
+  }
+
+  /// Only a snapshot of the ring: a task that yields for ever must not keep the loop from its descriptors.
+  private func runJobs() {
+    for _ in 0..<jobs.count { jobs.pop().runSynchronously(on: asUnownedTaskExecutor()) }
+  }
+
+  private func runEndOfTick() {
+    // Work may ask for more work (a flush that resumes a task that writes): bounded by what was asked for in this tick.
+    var index = 0
+    while index < endOfTick.count {
+      endOfTick[index].endOfTick()
+      index += 1
+    }
+    endOfTick.removeAll(keepingCapacity: true)
+  }
+
+  private func fireTimers() {
+    while let timer = timers.first, timer.deadline <= now {
+      timers.remove(timer)
+      timer.onFire()
+    }
+  }
+
+  private func millisecondsToNextTimer() -> Int32 {
+    guard let next = timers.first?.deadline else { return -1 }
+    let now = MonotonicInstant.now()
+    guard next > now else { return 0 }
+    // Rounded up, or the loop would spin through the last fraction of a millisecond.
+    return Int32(clamping: (next.nanoseconds - now.nanoseconds + 999_999) / 1_000_000)
+  }
+
+  private func takeRemote() {
+    let entries = remote.withLock { queue in
+      defer { queue.entries = [] }
+      return queue.entries
+    }
+    for entry in entries {
+      switch entry {
+      case .job(let job): jobs.push(job)
+      case .message(let body): body()
+      }
+    }
+  }
+
+  /// What is still queued when the loop ends runs now, so that no task is left suspended for ever by its executor.
+  private func drainAfterStop() {
+    repeat {
+      takeRemote()
+      runJobs()
+      runEndOfTick()
+      graveyard.removeAll()
+    } while jobs.count > 0 || !remote.withLock({ queue in
+      queue.isClosed = queue.entries.isEmpty
+      return queue.isClosed
+    })
+  }
+
+  // MARK: Tasks and messages
+
+  /// Queues a job of a task that prefers this loop. Called by the concurrency runtime, from any thread.
+  public func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    if isCurrent {
+      jobs.push(job)
+    } else if !sendRemote(.job(job)) {
+      // The loop has ended: whoever resumes one of its tasks now runs it, since nobody else will.
+      job.runSynchronously(on: asUnownedTaskExecutor())
+    }
+  }
+
+  /// Runs `body` on the loop's thread at its next tick. May be called from any thread; dropped once the loop has ended.
+  public func execute(_ body: @escaping @Sendable () -> Void) { _ = sendRemote(.message(body)) }
+
+  /// Starts an unstructured task on this loop: at once when called on it, else at its next tick.
+  @discardableResult
+  public func spawn(_ body: sending @escaping @isolated(any) () async -> Void) -> Task<Void, Never> {
+    isCurrent ? Task.immediate(executorPreference: self, operation: body) : Task(executorPreference: self, operation: body)
+  }
+
+  private func sendRemote(_ entry: RemoteEntry) -> Bool {
+    let (accepted, wasEmpty) = remote.withLock { queue -> (Bool, Bool) in
+      guard !queue.isClosed else { return (false, false) }
+      queue.entries.append(entry)
+      return (true, queue.entries.count == 1)
+    }
+    if wasEmpty { poller.wake() }
+    return accepted
+  }
+
+  // MARK: Descriptors, timers, end of tick
+
+  /// Watches a descriptor; level-triggered. The handler is kept until the watch is cancelled.
+  public func watch(
+    _ descriptor: Int32, for interest: Readiness, _ handler: any DescriptorHandler
+  ) throws(EventLoopError) -> DescriptorWatch {
+    assertInLoop()
+    let watch = DescriptorWatch(descriptor, interest, handler, on: self)
+    try poller.add(watch)
+    // Balanced in `bury`: the kernel's event holds the only other reference.
+    _ = Unmanaged.passRetained(watch)
+    return watch
+  }
+
+  func bury(_ watch: DescriptorWatch) {
+    Unmanaged.passUnretained(watch).release()
+    graveyard.append(watch)
+  }
+
+  /// Keeps `object` alive until the tick ends, for whoever is torn down inside a callback that still uses it.
+  public func keepUntilEndOfTick(_ object: AnyObject) { graveyard.append(object) }
+
+  /// Arms a timer, or moves it when it is armed already. A deadline in the past fires at the next tick.
+  public func arm(_ timer: LoopTimer, at deadline: MonotonicInstant) {
+    assertInLoop()
+    timer.deadline = deadline
+    if timer.isArmed { timers.update(timer) } else { timers.insert(timer) }
+  }
+
+  /// Arms a timer to fire after `delay`.
+  public func arm(_ timer: LoopTimer, after delay: Duration) { arm(timer, at: MonotonicInstant.now().advanced(by: delay)) }
+
+  /// Takes back an armed timer; does nothing when it is not armed.
+  public func disarm(_ timer: LoopTimer) {
+    assertInLoop()
+    if timer.isArmed { timers.remove(timer) }
+  }
+
+  /// Calls `work` once, after the jobs of this tick. The caller keeps track of having asked already.
+  public func atEndOfTick(_ work: any EndOfTickWork) {
+    assertInLoop()
+    endOfTick.append(work)
+  }
+}
+
+/// Whoever gathers work during a tick and does it once at its end: a connection's write, a database connection's sync.
+public protocol EndOfTickWork: AnyObject {
+  /// Called once per request by ``EventLoop/atEndOfTick(_:)``.
+  func endOfTick()
+}

@@ -1,0 +1,142 @@
+internal import CShims
+internal import Glibc
+
+/// One listening socket whose connections go to the least busy loop of a group.
+///
+/// Accepting is the one step that crosses threads, so a socket that was inherited from a supervisor works too. Out of
+/// descriptors, it gives up its reserve to refuse the newest connection cleanly and pauses, instead of spinning.
+// SAFETY: after `start`, everything is touched on `loop` only.
+public final class Listener: DescriptorHandler, @unchecked Sendable {
+  /// Receives a connected, non-blocking descriptor on the loop that shall own it. One unit of load is the connection's
+  /// already: its owner gives it back with `loop.load.subtract(1, …)` when it closes.
+  public typealias Accepted = @Sendable (_ descriptor: Int32, _ peer: SocketAddress, _ loop: EventLoop) -> Void
+
+  /// Where it listens, with the port that the system chose.
+  public let address: SocketAddress
+
+  private let descriptor: Int32
+  private let group: EventLoopGroup
+  private let loop: EventLoop
+  private let onAccept: Accepted
+  private var watch: DescriptorWatch?
+  private var reserve: Int32 = -1
+  private var resume: LoopTimer?
+  private let ownsPath: Bool
+  /// How many connections one readiness event may bring before the loop's other work has its turn.
+  private static let acceptsPerTick = 64
+
+  /// Binds and listens; connections arrive once ``start()`` was called. Port 0 lets the system choose.
+  ///
+  /// A Unix socket that nobody answers on any more is replaced; one in use is an error.
+  public convenience init(
+    on address: SocketAddress, group: EventLoopGroup, backlog: Int32 = 1024, onAccept: @escaping Accepted
+  ) throws(EventLoopError) {
+    let descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { throw .systemCall("socket") }
+    var one: Int32 = 1
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, 4)
+    if case .unix(let path) = address.kind { Self.removeStaleSocket(path, address) }
+    guard address.withSockaddr({ bind(descriptor, $0, $1) }) == 0, listen(descriptor, backlog) == 0 else {
+      let error = EventLoopError.systemCall("listening on \(address)")
+      Glibc.close(descriptor)
+      throw error
+    }
+    try self.init(inheriting: descriptor, group: group, ownsPath: true, onAccept: onAccept)
+  }
+
+  /// Takes over a socket that listens already (systemd's socket activation).
+  public init(
+    inheriting descriptor: Int32, group: EventLoopGroup, ownsPath: Bool = false, onAccept: @escaping Accepted
+  ) throws(EventLoopError) {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let address = withUnsafeMutablePointer(to: &storage) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
+        getsockname(descriptor, raw, &length) == 0 ? SocketAddress(raw) : nil
+      }
+    }
+    guard let address else { throw .systemCall("getsockname") }
+    _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+    self.address = address
+    self.descriptor = descriptor
+    self.group = group
+    self.ownsPath = ownsPath
+    self.onAccept = onAccept
+    loop = group.loops[0]
+  }
+
+  /// Begins to accept.
+  public func start() {
+    loop.execute { [self] in
+      reserve = open("/dev/null", O_RDONLY | O_CLOEXEC)
+      watch = try? loop.watch(descriptor, for: .readable, self)
+    }
+  }
+
+  /// Stops accepting and closes the socket; connections live on. Later calls do nothing. From any thread.
+  public func close() {
+    if loop.isCurrent { closeOnLoop() } else { loop.execute { self.closeOnLoop() } }
+  }
+
+  private func closeOnLoop() {
+    guard let watch else { return }
+    watch.cancel()
+    self.watch = nil
+    if let resume { loop.disarm(resume) }
+    Glibc.close(descriptor)
+    if reserve >= 0 { Glibc.close(reserve) }
+    if ownsPath, case .unix(let path) = address.kind { unlink(path) }
+  }
+
+  public func descriptorIsReady(_ readiness: Readiness) {
+    for _ in 0..<Self.acceptsPerTick {
+      var storage = sockaddr_storage()
+      var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+      let accepted = parley_accept(descriptor, &storage, &length)
+      guard accepted >= 0 else {
+        if errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM { pauseForLackOfDescriptors() }
+        if errno == EINTR || errno == ECONNABORTED { continue }
+        return
+      }
+      hand(over: accepted, from: &storage, length: length)
+    }
+  }
+
+  private func hand(over accepted: Int32, from storage: inout sockaddr_storage, length: socklen_t) {
+    let peer = withUnsafePointer(to: &storage) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { length > 2 ? SocketAddress($0) : nil }
+    }
+    let peerAddress = peer ?? address
+    if peerAddress.port != nil {
+      var one: Int32 = 1
+      setsockopt(accepted, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
+    }
+    let owner = group.takeLeastBusy()
+    if owner === loop {
+      onAccept(accepted, peerAddress, owner)
+    } else {
+      owner.execute { [onAccept] in onAccept(accepted, peerAddress, owner) }
+    }
+  }
+
+  /// The connection that could not be accepted would stay readable for ever: the reserve descriptor takes it and closes it.
+  private func pauseForLackOfDescriptors() {
+    if reserve >= 0 {
+      Glibc.close(reserve)
+      let refused = accept(descriptor, nil, nil)
+      if refused >= 0 { Glibc.close(refused) }
+      reserve = open("/dev/null", O_RDONLY | O_CLOEXEC)
+    }
+    watch?.setInterest([])
+    let timer = resume ?? LoopTimer { [unowned self] in watch?.setInterest(.readable) }
+    resume = timer
+    loop.arm(timer, after: .milliseconds(100))
+  }
+
+  private static func removeStaleSocket(_ path: String, _ address: SocketAddress) {
+    let probe = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard probe >= 0 else { return }
+    defer { Glibc.close(probe) }
+    if address.withSockaddr({ connect(probe, $0, $1) }) != 0 && errno == ECONNREFUSED { unlink(path) }
+  }
+}
