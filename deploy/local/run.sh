@@ -30,7 +30,7 @@ fi
 
 # Descriptor 8 holds the lock until this script ends, however it ends.
 exec 8>"$LOCAL/run.lock"
-if ! flock -n 8; then
+if ! flock -w 2 8; then
   say "$mode: a run is already up in this checkout (process $(process_id run || echo '?')); end it with Ctrl-C there or: make stop" >&2
   exit 75
 fi
@@ -119,7 +119,7 @@ say "Ctrl-C stops it all."
 # not: who stopped it wants to see the service without it.
 reported=
 while :; do
-  sleep 1 &
+  sleep 1 8>&- &
   wait $! || true
   for ((copy = 1; copy <= COPIES; copy++)); do
     if ! process_alive "auth-$copy"; then
