@@ -50,8 +50,8 @@ test: deps venv ## Unit and integration tests, then the outside clients (FILTER=
 bench: deps venv ## Measure against the C floor, nghttpd and pgbench; writes .local/bench/results.json
 	@$(VENV)/bin/python Tests/Benchmarks/bench.py run
 
-bench-check: deps ## Compare instructions per unary RPC with Tests/Benchmarks/thresholds.json
-	@$(PYTHON) Tests/Benchmarks/bench.py check
+bench-check: deps venv ## Compare instructions per unary RPC with Tests/Benchmarks/thresholds.json
+	@$(VENV)/bin/python Tests/Benchmarks/bench.py check
 
 lint: venv ## Format, shell syntax, proto style and the laws of the house (no build)
 	@Tests/lint.sh

@@ -13,6 +13,7 @@ packages=(
   pkg-config               # finds the five above
   gcc                      # the C floor of the benchmarks
   protobuf-compiler        # make proto
+  libprotobuf-dev          # the .proto files of google.protobuf
   postgresql               # the private clusters of run and test
   nghttp2-proxy            # nghttpx, the edge
   nghttp2-client           # h2load
