@@ -17,7 +17,7 @@ import tempfile
 
 import loads
 import servers
-from loads import ECHO, MESSAGE, READ, ROW, ROW_MESSAGE, check_replies, framed, h2load
+from loads import ECHO, MESSAGE, READ, ROW, ROW_MESSAGE, TEXT, check_replies, framed, h2load
 from report import HEADING, Series, result, summary, write
 
 FRAMED = len(framed(MESSAGE))
@@ -60,7 +60,7 @@ def measure_unary(options, floor: str, program: str, raw: dict) -> list[dict]:
     results = []
     with contextlib.ExitStack() as stack:
         plain = {"C floor": stack.enter_context(servers.c_floor(floor)), "parley": stack.enter_context(servers.ours(program)),
-                 "nghttpd": stack.enter_context(servers.nghttpd())}
+                 "nghttpd": stack.enter_context(servers.nghttpd(ECHO, TEXT + b"ok"))}
         if "unary_tls" in options.cases:
             plain["parley TLS"] = stack.enter_context(servers.ours(program, tls=True))
         if {"unary_h2c", "unary_tls"} & set(options.cases):
@@ -144,7 +144,12 @@ def run(options) -> int:
 
 
 def instructions(make, binary: str) -> float:
-    """Instructions per unary call under callgrind: the difference of two run lengths, so that start-up does not count."""
+    """Instructions per unary call under callgrind: the difference of two run lengths, so that start-up does not count. How many
+    calls come with one read is up to the kernel and worth 3 %, hence the least of three."""
+    return min(instructions_once(make, binary) for _ in range(3))
+
+
+def instructions_once(make, binary: str) -> float:
     counts = []
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         stripped = os.path.join(folder, os.path.basename(binary))

@@ -277,6 +277,12 @@ int main(int count, char **arguments) {
   struct sigaction action = {.sa_handler = end};
   sigaction(SIGTERM, &action, NULL);
   sigaction(SIGINT, &action, NULL);
+  // Signals arrive only while epoll_pwait waits, so that none is lost between the test of `ending` and the wait.
+  sigset_t blocked, usual;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGTERM);
+  sigaddset(&blocked, SIGINT);
+  sigprocmask(SIG_BLOCK, &blocked, &usual);
 
   nghttp2_session_callbacks_new(&callbacks);
   nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);
@@ -305,7 +311,7 @@ int main(int count, char **arguments) {
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL}, events[256];
   epoll_ctl(poller, EPOLL_CTL_ADD, listener, &event);
   while (!ending) {
-    int ready = epoll_wait(poller, events, 256, -1);
+    int ready = epoll_pwait(poller, events, 256, -1, &usual);
     for (int i = 0; i < ready; i++) {
       Connection *connection = events[i].data.ptr;
       if (!connection) {
