@@ -63,7 +63,7 @@ proto-check: deps venv ## Check that the generated sources are those of proto/, 
 	@proto/generate.sh --check
 	@$(VENV)/bin/buf lint proto
 
-deploy: ## Install parley-auth with its unit, configuration and roles on this host, or under DESTDIR
+deploy: deps ## Install parley-auth with its unit, configuration and roles on this host, or under DESTDIR
 	@deploy/install.sh
 
 stop: ## Stop whatever `make run` or `make demo` left running (by recorded process id)

@@ -105,7 +105,7 @@ for f in "${commands[@]}"; do grep -qE '^set -euo pipefail' "$f" || echo "$f"; d
 seek '\b(pkill|killall|fuser -k)\b' $(printf '%s\n' "${scripts[@]}" | grep -v '^Tests/House/laws' || true) \
   | law 'stopping by name' 'only what was started is stopped, by its id'
 
-seek '(--port|:|,|-p) ?(8080|8443|5432|10000)\b' $(under '^Tests/.*\.(sh|py|swift)$' | grep -v '^Tests/House/laws' || true) \
+seek '((--port|-p)[ =]|[a-z0-9]:)(8080|8443|5432|10000)\b' $(under '^Tests/.*\.(sh|py|swift)$' | grep -v '^Tests/House/laws' || true) \
   | law 'fixed port in a test' 'two runs on one machine must not meet'
 
 if ((broken)); then
