@@ -79,17 +79,7 @@ public final class Database: Sendable {
   func onLoop<Value: Sendable, Failure: Error>(
     of part: LoopDatabase, _ body: @Sendable (LoopDatabase) async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
-    if part.loop.isCurrent { return try await body(part) }
-    return try await withTaskExecutorPreference(part.loop) { () async throws(Failure) -> Value in
-      try await Self.hop(part, body)
-    }
-  }
-
-  @concurrent
-  private static func hop<Value: Sendable, Failure: Error>(
-    _ part: LoopDatabase, _ body: @Sendable (LoopDatabase) async throws(Failure) -> Value
-  ) async throws(Failure) -> Value {
-    try await body(part)
+    try await part.loop.visit { () async throws(Failure) -> Value in try await body(part) }
   }
 }
 

@@ -109,15 +109,7 @@ public final class Session: QueryRunning, @unchecked Sendable {
   private func onLoop<Value: Sendable, Failure: Error>(
     _ body: @Sendable (Session) async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
-    if loop.isCurrent { return try await body(self) }
-    return try await withTaskExecutorPreference(loop) { () async throws(Failure) -> Value in try await hop(body) }
-  }
-
-  @concurrent
-  private func hop<Value: Sendable, Failure: Error>(
-    _ body: @Sendable (Session) async throws(Failure) -> Value
-  ) async throws(Failure) -> Value {
-    try await body(self)
+    try await loop.visit { () async throws(Failure) -> Value in try await body(self) }
   }
 }
 
