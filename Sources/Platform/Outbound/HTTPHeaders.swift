@@ -19,6 +19,7 @@ public struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral, 
   /// No fields.
   public init() {}
 
+  /// Fields as a literal: `["Accept": "application/json"]`. A name may come more than once.
   public init(dictionaryLiteral elements: (String, String)...) {
     fields = elements.map { Field(name: $0.0, value: $0.1) }
   }
@@ -43,6 +44,7 @@ public struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral, 
   /// Adds a field, beside others of the same name.
   public mutating func add(_ name: String, _ value: String) { fields.append(Field(name: name, value: value)) }
 
+  /// The fields in order.
   public func makeIterator() -> IndexingIterator<[Field]> { fields.makeIterator() }
 }
 

@@ -26,6 +26,7 @@ public struct HTTPMethod: Sendable, Hashable, CustomStringConvertible {
   /// Whether sending it twice has the effect of sending it once (RFC 9110, 9.2.2).
   public var isIdempotent: Bool { ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(name) }
 
+  /// The name.
   public var description: String { name }
 }
 

@@ -48,5 +48,6 @@ public struct OutboundError: Error, Sendable, CustomStringConvertible {
     self.retryAfter = retryAfter
   }
 
+  /// The code and the message.
   public var description: String { "\(code): \(message)" }
 }

@@ -17,7 +17,7 @@ final class TargetURL: @unchecked Sendable {
       !text.utf8.contains { $0 <= 0x20 || $0 == 0x7f }
       && curl_url_set(handle, CURLUPART_URL, text, UInt32(CURLU_DISALLOW_USER)) == CURLUE_OK
     let scheme = Self.part(CURLUPART_SCHEME, of: handle) ?? ""
-    let host = Self.part(CURLUPART_HOST, of: handle) ?? ""
+    let host = Self.part(CURLUPART_HOST, of: handle)?.lowercased() ?? ""
     let port = Self.part(CURLUPART_PORT, of: handle, flags: UInt32(CURLU_DEFAULT_PORT)) ?? ""
     let path = Self.part(CURLUPART_PATH, of: handle) ?? "/"
     self.handle = handle

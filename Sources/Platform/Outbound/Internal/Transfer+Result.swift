@@ -3,7 +3,9 @@ internal import CCurl
 extension Transfer {
   /// What the finished handle tells.
   func result(_ code: CURLcode, of easy: UnsafeMutableRawPointer) -> Result<HTTPResponse, OutboundError> {
-    guard code == CURLE_OK else { return .failure(failure(Self.code(for: code, isTooLarge: isTooLarge), reason(code))) }
+    guard code == CURLE_OK else { return .failure(failure(kind(of: code), reason(code))) }
+    // libcurl takes a connection that ends within the header section for a whole response.
+    guard headersAreWhole else { return .failure(failure(.connectionLost, "the connection ended within the headers")) }
     return .success(
       response(
         status: parley_curl_get_long(easy, CURLINFO_RESPONSE_CODE),
@@ -18,7 +20,7 @@ extension Transfer {
     return CurlLibrary.text(code)
   }
 
-  private static func code(for code: CURLcode, isTooLarge: Bool) -> OutboundError.Code {
+  private func kind(of code: CURLcode) -> OutboundError.Code {
     if isTooLarge { return .responseTooLarge }
     switch code {
     case CURLE_FILESIZE_EXCEEDED: return .responseTooLarge
@@ -29,7 +31,9 @@ extension Transfer {
       return .tlsFailed
     case CURLE_PARTIAL_FILE, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2, CURLE_HTTP2_STREAM:
       return .connectionLost
-    case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL: return .refusedURL
+    case CURLE_URL_MALFORMAT: return .refusedURL
+    // A redirect to where no request may go, or a peer whose bytes look like HTTP/0.9, that is like anything.
+    case CURLE_UNSUPPORTED_PROTOCOL: return headersAreWhole ? .refusedURL : .malformedResponse
     case CURLE_WEIRD_SERVER_REPLY: return .malformedResponse
     case CURLE_TOO_MANY_REDIRECTS: return .tooManyRedirects
     default: return .transportFailed

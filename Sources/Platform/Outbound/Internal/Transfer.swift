@@ -20,7 +20,7 @@ final class Transfer: @unchecked Sendable {
   var isCancelled = false
   private var headers = HTTPHeaders()
   private var headerBytes = 0
-  private var headersAreWhole = false
+  private(set) var headersAreWhole = false
   private var body: [UInt8] = []
   private(set) var isTooLarge = false
 
