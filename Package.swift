@@ -14,9 +14,9 @@ let settings: [SwiftSetting] =
     .unsafeFlags(["-enforce-exclusivity=unchecked"]),
   ] + (Context.environment["PARLEY_STRICT"] == "1" ? [.treatAllWarnings(as: .error)] : [])
 
-func floor(_ path: String, _ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+func floor(_ path: String, _ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
   .target(
-    name: name, dependencies: dependencies, path: "Sources/\(path)", exclude: [], swiftSettings: settings)
+    name: name, dependencies: dependencies, path: "Sources/\(path)", exclude: exclude, swiftSettings: settings)
 }
 
 func executable(_ name: String, at path: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -67,22 +67,24 @@ let package = Package(
     .target(name: "CShims", path: "Sources/C/CShims"),
 
     // Runtime
+    floor("Runtime/Buffers", "Buffers"),
     floor("Runtime/JSON", "JSON"),
     floor("Runtime/EventLoop", "EventLoop", ["CShims"]),
-    floor("Runtime/MessagesCore", "MessagesCore", ["JSON"]),
-    floor("Runtime/MessagesWire", "MessagesWire", ["MessagesCore", "CProtobufC", "CShims"]),
-    floor("Runtime/HTTP2", "HTTP2", ["EventLoop", "CNghttp2", "COpenSSL", "CShims"]),
+    floor("Runtime/MessagesCore", "MessagesCore", ["Buffers", "JSON"]),
+    floor("Runtime/MessagesWire", "MessagesWire", ["Buffers", "MessagesCore", "CProtobufC", "CShims"]),
+    floor("Runtime/HTTP2", "HTTP2", ["Buffers", "EventLoop", "CNghttp2", "COpenSSL", "CShims"]),
     floor("Runtime/RPC", "RPC", ["MessagesCore"]),
     floor("Runtime/WellKnown", "WellKnown", ["MessagesCore", "RPC"]),
+    floor("Runtime/RPCWire", "RPCWire", ["Buffers", "HTTP2", "MessagesCore", "MessagesWire", "RPC", "WellKnown"]),
     floor(
       "Runtime/RPCServer", "RPCServer",
-      ["EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "RPC", "WellKnown", "CShims", log]),
+      ["Buffers", "RPCWire", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "RPC", "WellKnown", "CShims", log]),
     floor(
       "Runtime/RPCClient", "RPCClient",
-      ["EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "RPC", "WellKnown", "CShims", log]),
+      ["Buffers", "RPCWire", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "RPC", "WellKnown", "CShims", log]),
 
     // Platform
-    floor("Platform/JOSE", "JOSE", ["JSON", "COpenSSL", "CShims"]),
+    floor("Platform/JOSE", "JOSE", ["JSON", "COpenSSL"], exclude: ["README.md"]),
     floor("Platform/Outbound", "Outbound", ["EventLoop", "CCurl", "CShims", log]),
     floor("Platform/PostgreSQL", "PostgreSQL", ["EventLoop", "CPostgreSQL", "CShims", "COpenSSL", log]),
     floor("Platform/Telemetry", "Telemetry", ["JSON", "EventLoop", "RPC", "RPCServer", "CShims", log, metrics, metricsCore]),
@@ -126,7 +128,8 @@ let package = Package(
     .target(
       name: "TestSupport",
       dependencies: [
-        "TestAPI", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore", "MessagesWire", "JSON", "PostgreSQL", log,
+        "TestAPI", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore", "MessagesWire", "JSON", "PostgreSQL",
+        "COpenSSL", "CShims", log,
       ], path: "Tests/Support/TestSupport", swiftSettings: settings),
     executable(
       "bench-server", at: "Tests/Benchmarks/Server",
@@ -135,7 +138,7 @@ let package = Package(
     tests("Runtime/EventLoopTests", ["EventLoop", "TestSupport"]),
     tests("Runtime/JSONTests", ["JSON"]),
     tests("Runtime/MessagesTests", ["MessagesCore", "MessagesWire", "WellKnown", "TestAPI", "JSON"]),
-    tests("Runtime/HTTP2Tests", ["HTTP2", "EventLoop", "TestSupport", "COpenSSL", "CNghttp2"]),
+    tests("Runtime/HTTP2Tests", ["HTTP2", "EventLoop", "TestSupport", "COpenSSL", "CNghttp2", "CShims"]),
     tests(
       "Runtime/RPCTests",
       [
