@@ -86,9 +86,9 @@ let package = Package(
 
     // Platform
     floor("Platform/JOSE", "JOSE", ["JSON", "COpenSSL"], exclude: ["README.md"]),
-    floor("Platform/Outbound", "Outbound", ["EventLoop", "CCurl", "CShims", log]),
+    floor("Platform/Outbound", "Outbound", ["EventLoop", "CCurl", log], exclude: ["README.md"]),
     floor("Platform/PostgreSQL", "PostgreSQL", ["EventLoop", "CPostgreSQL", "CShims", "COpenSSL", log]),
-    floor("Platform/Telemetry", "Telemetry", ["JSON", "EventLoop", "RPC", "RPCServer", "CShims", log, metrics, metricsCore]),
+    floor("Platform/Telemetry", "Telemetry", ["JSON", "EventLoop", "RPC", log, metricsCore], exclude: ["README.md"]),
     floor(
       "Platform/ServiceKit", "ServiceKit",
       [
@@ -149,7 +149,7 @@ let package = Package(
     tests("Platform/JOSETests", ["JOSE", "JSON"]),
     tests("Platform/OutboundTests", ["Outbound", "EventLoop", "HTTP2", "RPC", "RPCServer", "TestSupport", log]),
     tests("Platform/PostgreSQLTests", ["PostgreSQL", "EventLoop", "TestSupport", log]),
-    tests("Platform/TelemetryTests", ["Telemetry", "EventLoop", "RPC", "RPCServer", "TestAPI", "TestSupport", "JSON", log, metrics]),
+    tests("Platform/TelemetryTests", ["Telemetry", "EventLoop", "MessagesCore", "RPC", "RPCServer", "TestAPI", "TestSupport", "JSON", log, metrics]),
     tests("Platform/ServiceKitTests", ["ServiceKit", "EventLoop", "RPC", "RPCServer", "TestAPI", "TestSupport", configuration, log]),
     tests(
       "Services/AuthTests",
