@@ -14,9 +14,9 @@ let settings: [SwiftSetting] =
     .unsafeFlags(["-enforce-exclusivity=unchecked"]),
   ] + (Context.environment["PARLEY_STRICT"] == "1" ? [.treatAllWarnings(as: .error)] : [])
 
-func floor(_ path: String, _ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+func floor(_ path: String, _ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
   .target(
-    name: name, dependencies: dependencies, path: "Sources/\(path)", exclude: [], swiftSettings: settings)
+    name: name, dependencies: dependencies, path: "Sources/\(path)", exclude: exclude, swiftSettings: settings)
 }
 
 func executable(_ name: String, at path: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -67,25 +67,28 @@ let package = Package(
     .target(name: "CShims", path: "Sources/C/CShims"),
 
     // Runtime
+    floor("Runtime/Buffers", "Buffers"),
     floor("Runtime/JSON", "JSON"),
     floor("Runtime/EventLoop", "EventLoop", ["CShims"]),
-    floor("Runtime/MessagesCore", "MessagesCore", ["JSON"]),
-    floor("Runtime/MessagesWire", "MessagesWire", ["MessagesCore", "CProtobufC", "CShims"]),
-    floor("Runtime/HTTP2", "HTTP2", ["EventLoop", "CNghttp2", "COpenSSL", "CShims"]),
+    floor("Runtime/MessagesCore", "MessagesCore", ["Buffers", "JSON"], exclude: ["README.md"]),
+    floor(
+      "Runtime/MessagesWire", "MessagesWire", ["Buffers", "MessagesCore", "CProtobufC", "CShims"], exclude: ["README.md"]),
+    floor("Runtime/HTTP2", "HTTP2", ["Buffers", "EventLoop", "CNghttp2", "COpenSSL", "CShims"]),
     floor("Runtime/RPC", "RPC", ["MessagesCore"]),
     floor("Runtime/WellKnown", "WellKnown", ["MessagesCore", "RPC"]),
+    floor("Runtime/RPCWire", "RPCWire", ["Buffers", "HTTP2", "MessagesCore", "MessagesWire", "RPC", "WellKnown"]),
     floor(
       "Runtime/RPCServer", "RPCServer",
-      ["EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "RPC", "WellKnown", "CShims", log]),
+      ["Buffers", "RPCWire", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "RPC", "WellKnown", "CShims", log]),
     floor(
       "Runtime/RPCClient", "RPCClient",
-      ["EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "RPC", "WellKnown", "CShims", log]),
+      ["Buffers", "RPCWire", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "RPC", "WellKnown", "CShims", log]),
 
     // Platform
-    floor("Platform/JOSE", "JOSE", ["JSON", "COpenSSL", "CShims"]),
-    floor("Platform/Outbound", "Outbound", ["EventLoop", "CCurl", "CShims", log]),
+    floor("Platform/JOSE", "JOSE", ["JSON", "COpenSSL"], exclude: ["README.md"]),
+    floor("Platform/Outbound", "Outbound", ["EventLoop", "CCurl", log], exclude: ["README.md"]),
     floor("Platform/PostgreSQL", "PostgreSQL", ["EventLoop", "CPostgreSQL", "CShims", "COpenSSL", log]),
-    floor("Platform/Telemetry", "Telemetry", ["JSON", "EventLoop", "RPC", "RPCServer", "CShims", log, metrics, metricsCore]),
+    floor("Platform/Telemetry", "Telemetry", ["JSON", "EventLoop", "RPC", log, metricsCore], exclude: ["README.md"]),
     floor(
       "Platform/ServiceKit", "ServiceKit",
       [
@@ -94,7 +97,7 @@ let package = Package(
       ]),
 
     // API and providers
-    floor("API", "ParleyAPI", ["MessagesCore", "RPC", "WellKnown"]),
+    floor("API", "ParleyAPI", ["MessagesCore", "RPC", "WellKnown"], exclude: ["README.md"]),
     floor("Providers/Google", "GoogleProvider", ["EventLoop", "JOSE", "JSON", "Outbound", log]),
 
     // Services
@@ -111,7 +114,10 @@ let package = Package(
     executable("parley-auth", at: "Sources/Executables/parley-auth", ["AuthAPI", "ServiceKit"]),
     executable(
       "parley", at: "Sources/Executables/parley",
-      ["ParleyAPI", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "WellKnown", "JSON", "Outbound", arguments]),
+      [
+        "ParleyAPI", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "WellKnown", "JSON", "Outbound",
+        arguments,
+      ]),
     executable(
       "parley-sandbox", at: "Sources/Executables/parley-sandbox",
       ["EventLoop", "HTTP2", "RPC", "RPCServer", "JOSE", "JSON", "Telemetry", arguments, log]),
@@ -121,12 +127,13 @@ let package = Package(
 
     // Tests
     .target(
-      name: "TestAPI", dependencies: ["MessagesCore", "RPC", "WellKnown"], path: "Tests/Support/TestAPI",
+      name: "TestAPI", dependencies: ["MessagesCore", "RPC", "WellKnown", "ParleyAPI"], path: "Tests/Support/TestAPI",
       swiftSettings: settings),
     .target(
       name: "TestSupport",
       dependencies: [
-        "TestAPI", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore", "MessagesWire", "JSON", "PostgreSQL", log,
+        "TestAPI", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore", "MessagesWire", "JSON", "PostgreSQL",
+        "COpenSSL", "CShims", log,
       ], path: "Tests/Support/TestSupport", swiftSettings: settings),
     executable(
       "bench-server", at: "Tests/Benchmarks/Server",
@@ -134,19 +141,23 @@ let package = Package(
     tests("House", []),
     tests("Runtime/EventLoopTests", ["EventLoop", "TestSupport"]),
     tests("Runtime/JSONTests", ["JSON"]),
-    tests("Runtime/MessagesTests", ["MessagesCore", "MessagesWire", "WellKnown", "TestAPI", "JSON"]),
-    tests("Runtime/HTTP2Tests", ["HTTP2", "EventLoop", "TestSupport", "COpenSSL", "CNghttp2"]),
+    tests("Runtime/MessagesTests", ["Buffers", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI", "JSON"]),
+    tests("Runtime/HTTP2Tests", ["HTTP2", "EventLoop", "TestSupport", "COpenSSL", "CNghttp2", "CShims"]),
     tests(
       "Runtime/RPCTests",
       [
-        "RPC", "RPCServer", "RPCClient", "HTTP2", "EventLoop", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI", "TestSupport",
+        "RPC", "RPCServer", "RPCClient", "HTTP2", "EventLoop", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI",
+        "TestSupport",
         log,
       ]),
     tests("Platform/JOSETests", ["JOSE", "JSON"]),
     tests("Platform/OutboundTests", ["Outbound", "EventLoop", "HTTP2", "RPC", "RPCServer", "TestSupport", log]),
     tests("Platform/PostgreSQLTests", ["PostgreSQL", "EventLoop", "TestSupport", log]),
-    tests("Platform/TelemetryTests", ["Telemetry", "EventLoop", "RPC", "RPCServer", "TestAPI", "TestSupport", "JSON", log, metrics]),
-    tests("Platform/ServiceKitTests", ["ServiceKit", "EventLoop", "RPC", "RPCServer", "TestAPI", "TestSupport", configuration, log]),
+    tests(
+      "Platform/TelemetryTests",
+      ["Telemetry", "EventLoop", "MessagesCore", "RPC", "RPCServer", "TestAPI", "TestSupport", "JSON", log, metrics]),
+    tests(
+      "Platform/ServiceKitTests", ["ServiceKit", "EventLoop", "RPC", "RPCServer", "TestAPI", "TestSupport", configuration, log]),
     tests(
       "Services/AuthTests",
       [

@@ -1,0 +1,169 @@
+internal import CNghttp2
+package import EventLoop
+internal import Glibc
+
+extension HTTP2Connection {
+  package func descriptorIsReady(_ readiness: Readiness) {
+    if readiness.contains(.writable) { scheduleFlush() }
+    if readiness.contains(.readable) || readiness.contains(.failed) { readSocket() }
+  }
+
+  /// Reads what the socket holds, at most a few buffers of it, so that the loop's other connections have their turn.
+  private func readSocket() {
+    for _ in 0..<4 {
+      guard !isClosed, !isReadingPaused else { return }
+      let count = recv(descriptor, resources.readBuffer.baseAddress, resources.readBuffer.count, 0)
+      if count > 0 {
+        received(UnsafeRawBufferPointer(rebasing: resources.readBuffer[..<count]))
+        if count < resources.readBuffer.count { break }
+      } else if count == 0 {
+        tls?.transportEnded()
+        return close(streams.isEmpty ? nil : HTTP2Error(.connectionClosed, "the peer closed the connection"))
+      } else if errno == EAGAIN || errno == EWOULDBLOCK {
+        break
+      } else if errno != EINTR {
+        return close(HTTP2Error(.connectionClosed, String(cString: strerror(errno))))
+      }
+    }
+  }
+
+  private func received(_ bytes: UnsafeRawBufferPointer) {
+    guard let tls else { return feed(bytes) }
+    var ciphertext = bytes
+    let plaintext = resources.plaintext()
+    while !isClosed {
+      let event = tls.receive(&ciphertext, into: plaintext, output: resources.records)
+      flushRecords()
+      switch event {
+      case .needsInput: return
+      case .established:
+        peerCertificate = tls.peerCertificate
+        openSession()
+      case .plaintext(let count): feed(UnsafeRawBufferPointer(rebasing: plaintext[..<count]))
+      case .closed: return close(streams.isEmpty ? nil : HTTP2Error(.connectionClosed, "the peer closed the connection"))
+      case .failed: return close(HTTP2Error(.tlsFailed, tls.failure?.description ?? "TLS failed"))
+      }
+    }
+  }
+
+  func startTLS() {
+    tls?.start(output: resources.records)
+    flushRecords()
+  }
+
+  /// Gives bytes to nghttp2, whose callbacks run before this returns.
+  private func feed(_ bytes: UnsafeRawBufferPointer) {
+    guard let base = bytes.baseAddress, !isClosed else { return }
+    isFeeding = true
+    let result = nghttp2_session_mem_recv(session, base.assumingMemoryBound(to: UInt8.self), bytes.count)
+    isFeeding = false
+    for stream in borrowingStreams { stream.inbound.own() }
+    borrowingStreams.removeAll(keepingCapacity: true)
+    lastActivity = loop.now
+    if closesAfterFeed { return close() }
+    if result < 0 {
+      let message = String(cString: nghttp2_strerror(Int32(result)))
+      if failure == nil { failure = HTTP2Error(.protocolError, message) }
+      isReadingPaused = true
+    }
+    scheduleFlush()
+  }
+
+  // MARK: Called by nghttp2
+
+  func beginHeaders(_ frame: UnsafePointer<nghttp2_frame>) -> Int32 {
+    let id = frame.pointee.hd.stream_id
+    if role == .server && frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST {
+      let stream = resources.takeStream(for: self)
+      stream.open(id: id, on: self)
+      add(stream)
+      nghttp2_session_set_stream_user_data(session, id, Unmanaged.passUnretained(stream).toOpaque())
+      headersStream = stream
+      fillsTrailers = false
+      delegate?.connection(self, opened: stream)
+      return 0
+    }
+    headersStream = stream(id)
+    fillsTrailers = headersStream?.hasReceivedHeaders ?? false
+    if fillsTrailers { headersStream?.trailers = HeaderBlock() } else { headersStream?.headers.reset() }
+    return 0
+  }
+
+  func add(_ stream: HTTP2Stream) {
+    stream.index = streams.count
+    streams.append(stream)
+  }
+
+  @inline(__always)
+  func header(_ name: UnsafePointer<UInt8>, _ nameCount: Int, _ value: UnsafePointer<UInt8>, _ valueCount: Int) -> Int32 {
+    guard let stream = headersStream else { return 0 }
+    let limit = resources.limits.headerListBytes
+    let block = fillsTrailers ? stream.trailers.unsafelyUnwrapped : stream.headers
+    block.append(name, nameCount, value, valueCount, limit: limit)
+    // A few bytes of HPACK can repeat a field without end: far over the limit nothing good can follow.
+    if block.isTooLarge && block.listBytes > limit * resources.limits.headerListTolerance {
+      failure = HTTP2Error(.protocolError, "a header list of more than \(limit * resources.limits.headerListTolerance) bytes")
+      nghttp2_session_terminate_session(session, NGHTTP2_ENHANCE_YOUR_CALM.rawValue)
+      return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+    }
+    return 0
+  }
+
+  func dataChunk(_ id: Int32, _ bytes: UnsafeRawBufferPointer) -> Int32 {
+    guard let stream = stream(id) else {
+      unreportedBytes += bytes.count
+      return 0
+    }
+    stream.unopenedBytes += bytes.count
+    if stream.inbound.append(bytes) { borrowingStreams.append(stream) }
+    stream.handler?.streamReceivedData(stream)
+    return 0
+  }
+
+  func frameReceived(_ frame: UnsafePointer<nghttp2_frame>) -> Int32 {
+    let header = frame.pointee.hd
+    switch UInt32(header.type) {
+    case NGHTTP2_DATA.rawValue:
+      if header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0, let stream = stream(header.stream_id) { remoteEnded(stream) }
+    case NGHTTP2_HEADERS.rawValue:
+      guard let stream = headersStream, stream.id == header.stream_id else { return 0 }
+      headersStream = nil
+      // An interim response (1xx) is followed by another header list.
+      let isInterim = role == .client && !fillsTrailers && (stream.headers.value(.status)?.first == UInt8(ascii: "1"))
+      guard !isInterim else { return 0 }
+      if !fillsTrailers { stream.hasReceivedHeaders = true }
+      stream.handler?.streamReceivedHeaders(stream)
+      if header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0, !stream.isClosed { remoteEnded(stream) }
+    case NGHTTP2_SETTINGS.rawValue:
+      if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0 { becameReady() }
+    case NGHTTP2_PING.rawValue:
+      if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 && drainPhase == 1 { sendFinalGoaway() }
+    case NGHTTP2_GOAWAY.rawValue:
+      if role == .client && !isDraining {
+        isDraining = true
+        delegate?.connectionIsDraining(self)
+      }
+    default:
+      break
+    }
+    return 0
+  }
+
+  private func remoteEnded(_ stream: HTTP2Stream) {
+    guard !stream.isRemoteClosed else { return }
+    stream.isRemoteClosed = true
+    stream.handler?.streamReceivedEnd(stream)
+  }
+
+  func streamClosed(_ id: Int32, _ error: HTTP2ErrorCode) -> Int32 {
+    if let stream = stream(id), !stream.isClosed { remove(stream, error) }
+    return 0
+  }
+
+  @inline(__always)
+  func stream(_ id: Int32) -> HTTP2Stream? {
+    guard let pointer = nghttp2_session_get_stream_user_data(session, id) else { return nil }
+    // SAFETY: `streams` holds the stream until nghttp2 has told that it is closed.
+    return Unmanaged<HTTP2Stream>.fromOpaque(pointer).takeUnretainedValue()
+  }
+}

@@ -1,0 +1,220 @@
+internal import Buffers
+internal import CNghttp2
+package import EventLoop
+internal import Glibc
+
+/// Who is told about a connection's life. Calls come on the connection's loop.
+package protocol HTTP2ConnectionDelegate: AnyObject {
+  /// The handshakes are done: the peer's SETTINGS have arrived.
+  func connectionIsReady(_ connection: HTTP2Connection)
+  /// The peer opened a stream (server only): give it a ``HTTP2Stream/handler``.
+  func connection(_ connection: HTTP2Connection, opened stream: HTTP2Stream)
+  /// The peer will serve no new streams (client only).
+  func connectionIsDraining(_ connection: HTTP2Connection)
+  /// The connection is closed; its streams are too.
+  func connectionClosed(_ connection: HTTP2Connection, _ error: HTTP2Error?)
+}
+
+/// One HTTP/2 connection over a TCP or Unix socket, with or without TLS, in either role.
+///
+/// nghttp2 does the framing; this type moves bytes between it and the socket: what a readable socket holds is fed at once, and
+/// what all its streams have to say leaves in one write at the end of the loop's tick. A peer that does not read is not read
+/// from either. Confined to its loop.
+package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
+  /// Which side of the connection this is.
+  package enum Role: Sendable { case server, client }
+
+  /// Which side of the connection this is.
+  package let role: Role
+  /// The loop that it lives on.
+  package let loop: EventLoop
+  /// The other end.
+  package let peer: SocketAddress
+  /// The verified certificate of the other end, after a TLS handshake that asked for one.
+  package internal(set) var peerCertificate: TLSPeerCertificate?
+  /// Whether bytes are encrypted.
+  package var isSecure: Bool { tls != nil }
+  /// Open streams.
+  package internal(set) var streams: [HTTP2Stream] = []
+  /// Whether the peer's SETTINGS have arrived.
+  package internal(set) var isReady = false
+  /// Whether no new streams are served: either side has said GOAWAY.
+  package internal(set) var isDraining = false
+  /// Whether it is over.
+  package private(set) var isClosed = false
+
+  let resources: HTTP2LoopResources
+  weak var delegate: (any HTTP2ConnectionDelegate)?
+  var session: OpaquePointer?
+  var tls: TLSEngine?
+  var descriptor: Int32
+  var watch: DescriptorWatch?
+  /// Bytes that the socket did not take.
+  var backlog: ByteBuffer?
+  var closedStreams: [HTTP2Stream] = []
+  var headersStream: HTTP2Stream?
+  var fillsTrailers = false
+  var borrowingStreams: [HTTP2Stream] = []
+  var unreportedBytes = 0
+  var isFlushScheduled = false
+  var isFeeding = false
+  var closesAfterFeed = false
+  var isReadingPaused = false
+  var failure: HTTP2Error?
+  var drainPhase = 0
+  let timer = LoopTimer()
+  var lastActivity: MonotonicInstant
+  /// For whatever the delegate keeps per connection.
+  package var attachment: AnyObject?
+
+  init(
+    _ role: Role, descriptor: Int32, peer: SocketAddress, tls: TLSEngine?, resources: HTTP2LoopResources,
+    delegate: any HTTP2ConnectionDelegate
+  ) {
+    self.role = role
+    self.descriptor = descriptor
+    self.peer = peer
+    self.tls = tls
+    self.resources = resources
+    self.delegate = delegate
+    loop = resources.loop
+    lastActivity = loop.now
+    timer.onFire = { [unowned self] in timerFired() }
+  }
+
+  deinit { assert(descriptor < 0, "an open connection was dropped") }
+
+  /// Serves an accepted socket. Its descriptor is the connection's to close, also when this fails.
+  package static func serve(
+    _ descriptor: Int32, peer: SocketAddress, tls context: TLSContext?, resources: HTTP2LoopResources,
+    delegate: any HTTP2ConnectionDelegate
+  ) throws -> HTTP2Connection {
+    do {
+      let engine = try context.map { try TLSEngine($0) }
+      let connection = HTTP2Connection(
+        .server, descriptor: descriptor, peer: peer, tls: engine, resources: resources, delegate: delegate)
+      try connection.start()
+      return connection
+    } catch {
+      Glibc.close(descriptor)
+      throw error
+    }
+  }
+
+  /// Begins to read, and to be bounded by time.
+  func start() throws(EventLoopError) {
+    loop.assertInLoop()
+    watch = try loop.watch(descriptor, for: .readable, self)
+    loop.arm(timer, after: resources.limits.handshakeTimeout)
+    if tls == nil { openSession() } else { startTLS() }
+  }
+
+  func openSession() {
+    let user = Unmanaged.passUnretained(self).toOpaque()
+    let result =
+      role == .server
+      ? nghttp2_session_server_new3(&session, SessionCallbacks.table, user, resources.options.pointer, resources.memory.interface)
+      : nghttp2_session_client_new3(&session, SessionCallbacks.table, user, resources.options.pointer, resources.memory.interface)
+    precondition(result == 0, "nghttp2 has no memory for a session")
+    let limits = resources.limits
+    var settings = [
+      nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: UInt32(limits.concurrentStreams)),
+      nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue), value: UInt32(limits.streamWindowBytes)),
+      nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), value: UInt32(limits.headerListBytes)),
+      nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_MAX_FRAME_SIZE.rawValue), value: UInt32(limits.frameBytes)),
+    ]
+    if role == .client {
+      settings.append(nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0))
+    }
+    nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), &settings, settings.count)
+    nghttp2_session_set_local_window_size(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, Int32(limits.connectionWindowBytes))
+    scheduleFlush()
+  }
+
+  // MARK: Closing
+
+  /// Closes at once. Streams end with `error`; what waited to be sent is lost.
+  package func close(_ error: HTTP2Error? = nil) {
+    loop.assertInLoop()
+    guard !isClosed else { return }
+    if failure == nil { failure = error }
+    guard !isFeeding else {
+      // nghttp2 must not lose its session while it works: the end of the feed closes.
+      closesAfterFeed = true
+      return
+    }
+    sayGoodbye()
+    isClosed = true
+    loop.disarm(timer)
+    watch?.cancel()
+    watch = nil
+    endAllStreams()
+    nghttp2_session_del(session)
+    session = nil
+    tls = nil
+    backlog = nil
+    Glibc.close(descriptor)
+    descriptor = -1
+    loop.keepUntilEndOfTick(self)
+    delegate?.connectionClosed(self, failure)
+  }
+
+  /// Without close_notify the peer would take the end of the connection for a truncation. What does not fit into the socket at
+  /// once is given up.
+  private func sayGoodbye() {
+    guard let tls, backlog == nil else { return }
+    tls.sendCloseNotify(output: resources.records)
+    let records = resources.records
+    if !records.isEmpty { _ = send(descriptor, records.bytes.baseAddress, records.count, Int32(MSG_NOSIGNAL)) }
+    records.removeAll()
+  }
+
+  var mustClose: Bool { failure != nil }
+
+  private func endAllStreams() {
+    let code: HTTP2ErrorCode = failure == nil ? .noError : .internalError
+    while let stream = streams.last { remove(stream, code) }
+    reclaimStreams()
+  }
+
+  func remove(_ stream: HTTP2Stream, _ error: HTTP2ErrorCode) {
+    let last = streams.count - 1
+    if stream.index != last {
+      streams[stream.index] = streams[last]
+      streams[stream.index].index = stream.index
+    }
+    streams.removeLast()
+    stream.isClosed = true
+    // What nobody took still counts against the connection's window.
+    unreportedBytes += stream.unopenedBytes
+    stream.handler?.streamClosed(stream, error)
+    if headersStream === stream { headersStream = nil }
+    closedStreams.append(stream)
+  }
+
+  /// Streams that closed during this tick may be reused only after everything that could still point at them.
+  func reclaimStreams() {
+    for stream in closedStreams { resources.giveBack(stream) }
+    closedStreams.removeAll(keepingCapacity: true)
+  }
+
+  // MARK: Time
+
+  private func timerFired() {
+    let limits = resources.limits
+    if drainPhase == 1 { return sendFinalGoaway() }
+    guard isReady else {
+      return close(HTTP2Error(.handshakeTimeout, "no HTTP/2 preface and SETTINGS within \(limits.handshakeTimeout)"))
+    }
+    let idleSince = loop.now.duration(since: lastActivity)
+    if streams.isEmpty && idleSince >= limits.idleTimeout && role == .server { return drain() }
+    loop.arm(timer, after: streams.isEmpty ? max(.milliseconds(1), limits.idleTimeout - idleSince) : limits.idleTimeout)
+  }
+
+  func becameReady() {
+    guard !isReady else { return }
+    isReady = true
+    loop.arm(timer, after: resources.limits.idleTimeout)
+    delegate?.connectionIsReady(self)
+  }
+}

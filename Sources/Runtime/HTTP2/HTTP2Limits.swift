@@ -1,0 +1,38 @@
+/// What one connection may cost. Every bound has a default that suits a server on the open network.
+public struct HTTP2Limits: Sendable {
+  /// Streams that the peer may have open at once; one more is refused (`REFUSED_STREAM`).
+  public var concurrentStreams = 1_024
+  /// Bytes of a header list (names, values and 32 per field). A longer one is not stored and the request is refused.
+  public var headerListBytes = 16 << 10
+  /// A header list this many times too long ends the connection.
+  public var headerListTolerance = 4
+  /// Bytes that the peer may send on one stream before it is told to go on.
+  public var streamWindowBytes = 256 << 10
+  /// Bytes that the peer may send on all streams before it is told to go on.
+  public var connectionWindowBytes = 1 << 20
+  /// The largest frame accepted, in bytes.
+  public var frameBytes = 16 << 10
+  /// Bytes that wait for the peer to read; above them the connection is not read until it catches up.
+  public var outputBytes = 8 << 20
+  /// Bytes that wait on one stream; above them a writer of a streamed response suspends.
+  public var streamOutputBytes = 32 << 10
+  /// Time for the TLS handshake and the peer's preface and SETTINGS.
+  public var handshakeTimeout = Duration.seconds(10)
+  /// Time after which a connection without streams is closed.
+  public var idleTimeout = Duration.seconds(900)
+  /// Time between the first GOAWAY of a drain, which lets requests in flight arrive, and the second, which names the last.
+  public var drainNotice = Duration.seconds(1)
+  /// SETTINGS in one frame.
+  public var settings = 32
+  /// CONTINUATION frames that a header block may have.
+  public var continuations = 8
+  /// Streams that the peer may reset at once, and per second thereafter, before the connection ends.
+  public var resetBurst: UInt64 = 1_000
+  /// Resets per second after the burst.
+  public var resetsPerSecond: UInt64 = 33
+  /// Answers to PING and SETTINGS that may wait for a peer that does not read.
+  public var queuedAcknowledgements = 100
+
+  /// The defaults.
+  public init() {}
+}

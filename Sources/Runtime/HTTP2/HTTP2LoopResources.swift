@@ -1,0 +1,56 @@
+internal import Buffers
+public import EventLoop
+internal import Glibc
+
+/// What all connections of one loop share: buffers for reading and writing, nghttp2's memory, and streams to reuse.
+///
+/// An idle connection therefore holds no buffer. Confined to its loop.
+// SAFETY: made on any thread and then used on its loop only, which debug builds assert.
+public final class HTTP2LoopResources: @unchecked Sendable {
+  /// The loop that it belongs to.
+  public let loop: EventLoop
+  /// What each connection may cost.
+  public let limits: HTTP2Limits
+
+  let memory = SessionMemory()
+  let options: SessionOptions
+  /// Where sockets are read into.
+  let readBuffer: UnsafeMutableRawBufferPointer
+  /// Where TLS puts plaintext.
+  private(set) lazy var plaintextBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readBytes, alignment: 16)
+  /// Where frames are gathered for one write.
+  let frames = ByteBuffer(capacity: 300 << 10)
+  /// Where TLS puts the records of one write.
+  let records = TLSOutput()
+  /// Frames gathered before a write is due.
+  static let writeBytes = 256 << 10
+  static let readBytes = 128 << 10
+  private static let keptStreams = 4_096
+  private var streams: [HTTP2Stream] = []
+  private var hasPlaintextBuffer = false
+
+  /// Resources for the connections of `loop`.
+  public init(_ loop: EventLoop, limits: HTTP2Limits = HTTP2Limits()) {
+    self.loop = loop
+    self.limits = limits
+    options = SessionOptions(limits)
+    readBuffer = .allocate(byteCount: Self.readBytes, alignment: 16)
+  }
+
+  deinit {
+    readBuffer.deallocate()
+    if hasPlaintextBuffer { plaintextBuffer.deallocate() }
+  }
+
+  func plaintext() -> UnsafeMutableRawBufferPointer {
+    hasPlaintextBuffer = true
+    return plaintextBuffer
+  }
+
+  func takeStream(for connection: HTTP2Connection) -> HTTP2Stream { streams.popLast() ?? HTTP2Stream(on: connection) }
+
+  func giveBack(_ stream: HTTP2Stream) {
+    stream.recycle()
+    if streams.count < Self.keptStreams { streams.append(stream) }
+  }
+}

@@ -1,0 +1,175 @@
+package import Buffers
+internal import CNghttp2
+
+/// Whoever serves (or, on a client, awaits) one stream. All calls come on the stream's loop, from inside nghttp2.
+package protocol HTTP2StreamHandler: AnyObject {
+  /// The header list is complete: the request's on a server, the response's on a client (again for each 1xx and the trailers'
+  /// block, which is in ``HTTP2Stream/trailers``).
+  func streamReceivedHeaders(_ stream: HTTP2Stream)
+  /// Bytes were added to ``HTTP2Stream/inbound``.
+  func streamReceivedData(_ stream: HTTP2Stream)
+  /// The peer will send no more.
+  func streamReceivedEnd(_ stream: HTTP2Stream)
+  /// What was written has left for the socket; a suspended writer may go on.
+  func streamDrained(_ stream: HTTP2Stream)
+  /// The stream is over. It must not be touched afterwards: it will serve somebody else.
+  func streamClosed(_ stream: HTTP2Stream, _ error: HTTP2ErrorCode)
+}
+
+/// One request and its response. Recycled when it is over, with its buffers and its handler.
+///
+/// Confined to the loop of its connection.
+package final class HTTP2Stream {
+  /// The identifier on the wire.
+  package internal(set) var id: Int32 = 0
+  // SAFETY: a connection outlives its streams: it ends all of them before it goes.
+  package internal(set) unowned(unsafe) var connection: HTTP2Connection
+  /// Who serves it. Left in place when the stream is recycled, so that the handler can be reused too.
+  package var handler: (any HTTP2StreamHandler)?
+  /// The peer's header list.
+  package let headers = HeaderBlock()
+  /// The peer's trailers, once they came.
+  package internal(set) var trailers: HeaderBlock?
+  /// What the peer sent and nobody took yet.
+  package let inbound = InboundBody()
+  /// What is to be sent as DATA. Written by the handler, emptied by the connection.
+  package let outbound = ByteBuffer(capacity: 256)
+
+  /// Bytes received that the peer's window has not been opened for again.
+  package internal(set) var unopenedBytes = 0
+
+  var index = -1
+  var hasReceivedHeaders = false
+  /// The peer has ended its side.
+  package internal(set) var isRemoteClosed = false
+  /// The stream is over.
+  package internal(set) var isClosed = true
+  /// Nothing will be added to ``outbound``.
+  package private(set) var isOutboundFinished = false
+  private var outboundTrailers: HeaderList?
+  private(set) var hasProvider = false
+  private var isDeferred = false
+  private var isDrainWanted = false
+
+  init(on connection: HTTP2Connection) { self.connection = connection }
+
+  func open(id: Int32, on connection: HTTP2Connection) {
+    self.id = id
+    self.connection = connection
+    isClosed = false
+  }
+
+  /// Makes the stream ready for its next use.
+  func recycle() {
+    headers.reset()
+    trailers = nil
+    inbound.reset()
+    outbound.reset(keeping: 64 << 10)
+    unopenedBytes = 0
+    hasReceivedHeaders = false
+    isRemoteClosed = false
+    isOutboundFinished = false
+    outboundTrailers = nil
+    hasProvider = false
+    isDeferred = false
+    isDrainWanted = false
+  }
+
+  // MARK: Sending
+
+  /// Sends the response's headers. With `endsStream` nothing follows.
+  package func respond(_ headers: HeaderList, endsStream: Bool) {
+    guard !isClosed else { return }
+    connection.submitResponse(self, headers, endsStream: endsStream)
+    hasProvider = !endsStream
+    isOutboundFinished = endsStream
+    if endsStream { endUnreadRequest() }
+  }
+
+  func markRequestSubmitted(endsStream: Bool) {
+    hasProvider = !endsStream
+    isOutboundFinished = endsStream
+  }
+
+  /// Tells the connection that ``outbound`` has grown.
+  package func outboundGrew() {
+    guard !isClosed else { return }
+    resumeSending()
+  }
+
+  /// Ends this side after what is in ``outbound``, with trailers if there are any.
+  package func finish(trailers: HeaderList? = nil) {
+    guard !isClosed, !isOutboundFinished else { return }
+    isOutboundFinished = true
+    outboundTrailers = trailers
+    resumeSending()
+  }
+
+  /// Gives the stream up at once, in both directions.
+  package func reset(_ error: HTTP2ErrorCode) {
+    guard !isClosed else { return }
+    connection.submitReset(self, error)
+  }
+
+  /// Asks for ``HTTP2StreamHandler/streamDrained(_:)`` once ``outbound`` is empty.
+  package func notifyWhenDrained() { isDrainWanted = true }
+
+  /// A response that is complete before its request ends with a reset, so that the peer stops sending: RFC 9113, section 8.1.
+  private func endUnreadRequest() {
+    if connection.role == .server && !isRemoteClosed { connection.submitReset(self, .noError) }
+  }
+
+  private func resumeSending() {
+    if isDeferred {
+      isDeferred = false
+      connection.resumeData(self)
+    } else {
+      connection.scheduleFlush()
+    }
+  }
+
+  // MARK: Called by nghttp2
+
+  /// How many of the bytes in ``outbound`` go into the next DATA frame, and what the frame's flags are.
+  func nextFrame(_ room: Int, _ flags: UnsafeMutablePointer<UInt32>) -> Int {
+    let count = min(room, outbound.count)
+    if count == 0 && !isOutboundFinished {
+      isDeferred = true
+      return Int(NGHTTP2_ERR_DEFERRED.rawValue)
+    }
+    if count == outbound.count && isOutboundFinished {
+      flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
+      if let outboundTrailers {
+        flags.pointee |= NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
+        connection.submitTrailers(self, outboundTrailers)
+      }
+      endUnreadRequest()
+    }
+    if count > 0 { flags.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue }
+    return count
+  }
+
+  /// The bytes of a DATA frame are on their way.
+  func sent(_ count: Int) {
+    outbound.removeFirst(count)
+    if isDrainWanted && outbound.isEmpty {
+      isDrainWanted = false
+      handler?.streamDrained(self)
+    }
+  }
+
+  // MARK: Receiving
+
+  /// Takes `count` bytes from ``inbound`` for good and lets the peer send as many more.
+  package func consume(_ count: Int) {
+    inbound.removeFirst(count)
+    openWindow(count)
+  }
+
+  /// Lets the peer send more although what it sent still waits here: for whoever bounds the waiting bytes in another way.
+  package func openWindow(_ count: Int) {
+    guard count > 0 else { return }
+    unopenedBytes -= count
+    connection.openWindow(self, count)
+  }
+}

@@ -1,0 +1,166 @@
+internal import Glibc
+
+/// The header fields that RPC looks at by name; all others are only passed on.
+package enum HeaderToken: UInt8, CaseIterable, Sendable {
+  case other, method, path, scheme, authority, status, contentType, te, timeout, encoding, acceptEncoding, grpcStatus, grpcMessage,
+    grpcStatusDetails, authorization, userAgent, forwardedFor
+
+  /// Recognises a name by its length and bytes.
+  @inline(__always)
+  static func of(_ name: UnsafePointer<UInt8>, _ count: Int) -> HeaderToken {
+    switch count {
+    case 2: matches(name, "te") ? .te : .other
+    case 5: matches(name, ":path") ? .path : .other
+    case 7:
+      switch name[1] {
+      case UInt8(ascii: "m"): matches(name, ":method") ? .method : .other
+      case UInt8(ascii: "s"): matches(name, ":scheme") ? .scheme : matches(name, ":status") ? .status : .other
+      default: .other
+      }
+    case 10: matches(name, ":authority") ? .authority : matches(name, "user-agent") ? .userAgent : .other
+    case 11: matches(name, "grpc-status") ? .grpcStatus : .other
+    case 12:
+      switch name[0] {
+      case UInt8(ascii: "c"): matches(name, "content-type") ? .contentType : .other
+      case UInt8(ascii: "g"): matches(name, "grpc-timeout") ? .timeout : matches(name, "grpc-message") ? .grpcMessage : .other
+      default: .other
+      }
+    case 13: matches(name, "grpc-encoding") ? .encoding : matches(name, "authorization") ? .authorization : .other
+    case 15: matches(name, "x-forwarded-for") ? .forwardedFor : .other
+    case 20: matches(name, "grpc-accept-encoding") ? .acceptEncoding : .other
+    case 23: matches(name, "grpc-status-details-bin") ? .grpcStatusDetails : .other
+    default: .other
+    }
+  }
+
+  @inline(__always)
+  private static func matches(_ name: UnsafePointer<UInt8>, _ literal: StaticString) -> Bool {
+    memcmp(name, literal.utf8Start, literal.utf8CodeUnitCount) == 0
+  }
+}
+
+/// A received header list: all bytes in one run of memory, with a short-cut to the fields in ``HeaderToken``.
+///
+/// Kept and reused with its stream; what it hands out is valid until the stream ends.
+package final class HeaderBlock {
+  private struct Field {
+    var offset: UInt32
+    var nameCount: UInt16
+    var valueCount: UInt32
+    var token: HeaderToken
+  }
+
+  private var bytes: UnsafeMutablePointer<UInt8>
+  private var byteCapacity = 1_024
+  private var byteCount = 0
+  private var fields: UnsafeMutablePointer<Field>
+  private var fieldCapacity = 24
+  /// How many fields there are.
+  package private(set) var count = 0
+  /// The size of the list as RFC 9113 counts it, also past the point where fields are no longer stored.
+  package private(set) var listBytes = 0
+  /// Whether the list was longer than allowed; the fields past the limit are missing.
+  package private(set) var isTooLarge = false
+  /// For each token the number of its first field plus one.
+  private var first: (UInt64, UInt64, UInt64) = (0, 0, 0)
+
+  package init() {
+    bytes = .allocate(capacity: byteCapacity)
+    fields = .allocate(capacity: fieldCapacity)
+  }
+
+  deinit {
+    bytes.deallocate()
+    fields.deallocate()
+  }
+
+  func reset() {
+    byteCount = 0
+    count = 0
+    listBytes = 0
+    isTooLarge = false
+    first = (0, 0, 0)
+    if byteCapacity > 16 << 10 {
+      bytes.deallocate()
+      byteCapacity = 1_024
+      bytes = .allocate(capacity: byteCapacity)
+    }
+  }
+
+  /// Stores a field unless the list is too long already.
+  @inline(__always)
+  func append(_ name: UnsafePointer<UInt8>, _ nameCount: Int, _ value: UnsafePointer<UInt8>, _ valueCount: Int, limit: Int) {
+    listBytes += nameCount + valueCount + 32
+    guard listBytes <= limit else {
+      isTooLarge = true
+      return
+    }
+    let total = nameCount + valueCount
+    if byteCount + total > byteCapacity { growBytes(total) }
+    if count == fieldCapacity { growFields() }
+    memcpy(bytes + byteCount, name, nameCount)
+    memcpy(bytes + byteCount + nameCount, value, valueCount)
+    let token = HeaderToken.of(name, nameCount)
+    (fields + count).initialize(
+      to: Field(
+        offset: UInt32(truncatingIfNeeded: byteCount), nameCount: UInt16(truncatingIfNeeded: nameCount),
+        valueCount: UInt32(truncatingIfNeeded: valueCount), token: token))
+    count += 1
+    byteCount += total
+    if token != .other { noteFirst(token) }
+  }
+
+  /// The value of the first field of this name; nil when there is none.
+  @inline(__always)
+  package func value(_ token: HeaderToken) -> UnsafeRawBufferPointer? {
+    let index = firstIndex(token)
+    guard index > 0 else { return nil }
+    return value(of: fields[index - 1])
+  }
+
+  /// The value of the first field of this name as text.
+  package func text(_ token: HeaderToken) -> String? { value(token).map { String(decoding: $0, as: UTF8.self) } }
+
+  /// Calls `body` with each field that is not one of the pseudo-header fields.
+  package func forEach(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ token: HeaderToken) -> Void) {
+    for index in 0..<count {
+      let field = fields[index]
+      let name = UnsafeRawBufferPointer(start: bytes + Int(field.offset), count: Int(field.nameCount))
+      guard name.first != UInt8(ascii: ":") else { continue }
+      body(name, value(of: field), field.token)
+    }
+  }
+
+  private func value(of field: Field) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: bytes + Int(field.offset) + Int(field.nameCount), count: Int(field.valueCount))
+  }
+
+  // Seventeen tokens, one byte each, without an array: a list has at most 255 fields that count here.
+  private func firstIndex(_ token: HeaderToken) -> Int {
+    withUnsafeBytes(of: first) { Int($0[Int(token.rawValue)]) }
+  }
+
+  private func noteFirst(_ token: HeaderToken) {
+    guard count < 256 else { return }
+    withUnsafeMutableBytes(of: &first) { slots in
+      if slots[Int(token.rawValue)] == 0 { slots[Int(token.rawValue)] = UInt8(count) }
+    }
+  }
+
+  private func growBytes(_ extra: Int) {
+    let capacity = max(byteCapacity * 2, byteCount + extra)
+    let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
+    memcpy(larger, bytes, byteCount)
+    bytes.deallocate()
+    bytes = larger
+    byteCapacity = capacity
+  }
+
+  private func growFields() {
+    let larger = UnsafeMutablePointer<Field>.allocate(capacity: fieldCapacity * 2)
+    larger.moveInitialize(from: fields, count: count)
+    fields.deallocate()
+    fields = larger
+    fieldCapacity *= 2
+  }
+}

@@ -1,0 +1,38 @@
+/// The value of `grpc-timeout`: up to eight digits and a unit.
+public enum Timeout {
+  /// Reads a timeout.
+  ///
+  /// - Returns: The duration, or nil when the text is malformed: no digits, more than eight, or no known unit.
+  public static func decode(_ bytes: UnsafeRawBufferPointer) -> Duration? {
+    guard bytes.count >= 2, bytes.count <= 9 else { return nil }
+    var value: Int64 = 0
+    for byte in bytes.dropLast() {
+      guard byte >= 0x30, byte <= 0x39 else { return nil }
+      value = value * 10 + Int64(byte - 0x30)
+    }
+    switch bytes[bytes.count - 1] {
+    case UInt8(ascii: "H"): return .seconds(value * 3600)
+    case UInt8(ascii: "M"): return .seconds(value * 60)
+    case UInt8(ascii: "S"): return .seconds(value)
+    case UInt8(ascii: "m"): return .milliseconds(value)
+    case UInt8(ascii: "u"): return .microseconds(value)
+    case UInt8(ascii: "n"): return .nanoseconds(value)
+    default: return nil
+    }
+  }
+
+  /// Writes a timeout in the finest unit that eight digits can hold, rounded up so that the server never gives up first.
+  public static func encode(_ duration: Duration) -> String {
+    let (seconds, attoseconds) = duration.components
+    guard seconds >= 0, attoseconds >= 0 else { return "0n" }
+    let nanoseconds = seconds < 9_000_000_000 ? seconds * 1_000_000_000 + attoseconds / 1_000_000_000 : Int64.max
+    let units: [(Character, Int64)] = [
+      ("n", 1), ("u", 1_000), ("m", 1_000_000), ("S", 1_000_000_000), ("M", 60_000_000_000), ("H", 3_600_000_000_000),
+    ]
+    for (unit, scale) in units {
+      let value = nanoseconds / scale + (nanoseconds % scale == 0 ? 0 : 1)
+      if value <= 99_999_999 { return "\(value)\(unit)" }
+    }
+    return "99999999H"
+  }
+}

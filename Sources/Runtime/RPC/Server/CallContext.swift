@@ -1,0 +1,41 @@
+/// What a handler knows about the call it serves, and how it says more than its messages do.
+///
+/// A plain value that may be passed along; it is used on the loop of the call.
+public struct CallContext: Sendable {
+  /// The transport's side of the call.
+  public let call: any ServerCall
+
+  /// Wraps a call.
+  @inlinable
+  public init(_ call: any ServerCall) { self.call = call }
+
+  /// The context of the call that the current task serves; clients take their deadline from it.
+  @TaskLocal public static var current: CallContext?
+
+  /// The method called.
+  public var method: MethodInfo { call.method }
+  /// What the caller sent along.
+  public var metadata: Metadata { call.metadata }
+  /// When the caller stops waiting, or nil. The task is cancelled then.
+  public var deadline: Deadline? { call.deadline }
+  /// The other end of the connection.
+  public var peer: Peer { call.peer }
+
+  /// Headers to send before the first message.
+  public var initialMetadata: Metadata {
+    get { call.initialMetadata }
+    nonmutating set { call.initialMetadata = newValue }
+  }
+
+  /// Trailers to send with the status.
+  public var trailingMetadata: Metadata {
+    get { call.trailingMetadata }
+    nonmutating set { call.trailingMetadata = newValue }
+  }
+
+  /// The value that an interceptor attached under `key`.
+  public subscript<Key: CallValueKey>(key: Key.Type) -> Key.Value? {
+    get { call.values[key] }
+    nonmutating set { call.values[key] = newValue }
+  }
+}

@@ -1,0 +1,25 @@
+/// A value that interceptors attach to a call for those that come after them: who the caller is, what a limit said.
+public protocol CallValueKey {
+  /// The type of the value.
+  associatedtype Value: Sendable
+}
+
+/// The values attached to one call. A handful at most, so a list is searched.
+public struct CallValues: Sendable {
+  private var entries: [(key: ObjectIdentifier, value: any Sendable)] = []
+
+  /// Whether nothing is attached.
+  public var isEmpty: Bool { entries.isEmpty }
+
+  /// No values.
+  public init() {}
+
+  /// The value attached under `key`.
+  public subscript<Key: CallValueKey>(key: Key.Type) -> Key.Value? {
+    get { entries.first { $0.key == ObjectIdentifier(key) }?.value as? Key.Value }
+    set {
+      entries.removeAll { $0.key == ObjectIdentifier(key) }
+      if let newValue { entries.append((ObjectIdentifier(key), newValue)) }
+    }
+  }
+}

@@ -1,0 +1,67 @@
+public import MessagesCore
+
+/// One call as the server's transport presents it: a stream of messages each way, with metadata around it.
+///
+/// The RPC server implements it for each wire protocol; handlers see it through ``CallContext``, ``RequestStream`` and
+/// ``ResponseWriter``. Confined to the loop of its connection.
+public protocol ServerCall: AnyObject, Sendable {
+  /// The method called.
+  var method: MethodInfo { get }
+  /// What the caller sent along.
+  var metadata: Metadata { get }
+  /// When the caller stops waiting, or nil.
+  var deadline: Deadline? { get }
+  /// The other end of the connection.
+  var peer: Peer { get }
+  /// Headers to send before the first message.
+  var initialMetadata: Metadata { get set }
+  /// Trailers to send with the status.
+  var trailingMetadata: Metadata { get set }
+  /// What interceptors have found out about the call.
+  var values: CallValues { get set }
+  /// Bytes received and sent so far, as messages on the wire.
+  var traffic: CallTraffic { get }
+
+  /// The one request of a unary call.
+  ///
+  /// - Throws: ``RPCError`` with ``StatusCode/internal``, ``StatusCode/unimplemented`` (none, or several) or
+  ///   ``StatusCode/resourceExhausted``.
+  func unaryRequest<M: Message>(_ type: M.Type) throws(RPCError) -> M
+
+  /// Hands over the one response of a unary call.
+  func unaryResponse<M: Message>(_ message: M) throws(RPCError)
+
+  /// The next request, or nil once the caller has sent its last.
+  func receive<M: Message>(_ type: M.Type) async throws(RPCError) -> M?
+
+  /// Sends a response; suspends while the caller reads more slowly than the handler writes.
+  func send<M: Message>(_ message: M) async throws(RPCError)
+}
+
+/// The other end of a connection.
+public struct Peer: Sendable, Hashable {
+  /// Where the connection comes from: the text of the IP address alone, or `unix`.
+  public var address: String
+  /// The port there, or nil.
+  public var port: UInt16?
+  /// The name in the certificate that the peer proved to own, when the connection asked for one.
+  public var certifiedName: String?
+
+  /// Describes a peer.
+  public init(address: String, port: UInt16? = nil, certifiedName: String? = nil) {
+    self.address = address
+    self.port = port
+    self.certifiedName = certifiedName
+  }
+}
+
+/// How many bytes of messages a call has moved.
+public struct CallTraffic: Sendable, Hashable {
+  /// Bytes of request messages.
+  public var received = 0
+  /// Bytes of response messages.
+  public var sent = 0
+
+  /// Nothing moved yet.
+  public init() {}
+}

@@ -1,0 +1,77 @@
+/// One method with the code that serves it, with the types of its messages folded in.
+public struct MethodRoute: Sendable {
+  /// Serves a call from its first message to its last; returning is OK, throwing is the status.
+  public typealias Serve = @Sendable (any ServerCall) async throws -> Void
+
+  /// The method.
+  public let method: MethodInfo
+  /// The code that serves it.
+  public var serve: Serve
+
+  /// Joins a method with the code that serves it.
+  public init(_ method: MethodInfo, _ serve: @escaping Serve) {
+    self.method = method
+    self.serve = serve
+  }
+
+  /// One request, one response.
+  @inlinable
+  public static func unary<Request, Response>(
+    _ method: MethodDescriptor<Request, Response>,
+    _ handler: @escaping @Sendable (Request, CallContext) async throws -> Response
+  ) -> MethodRoute {
+    MethodRoute(method.info) { call in
+      let request = try call.unaryRequest(Request.self)
+      try call.unaryResponse(try await handler(request, CallContext(call)))
+    }
+  }
+
+  /// One request, many responses.
+  @inlinable
+  public static func serverStreaming<Request, Response>(
+    _ method: MethodDescriptor<Request, Response>,
+    _ handler: @escaping @Sendable (Request, ResponseWriter<Response>, CallContext) async throws -> Void
+  ) -> MethodRoute {
+    MethodRoute(method.info) { call in
+      var requests = RequestStream<Request>(call)
+      let request = try await requests.only()
+      try await handler(request, ResponseWriter(call), CallContext(call))
+    }
+  }
+
+  /// Many requests, one response.
+  @inlinable
+  public static func clientStreaming<Request, Response>(
+    _ method: MethodDescriptor<Request, Response>,
+    _ handler: @escaping @Sendable (RequestStream<Request>, CallContext) async throws -> Response
+  ) -> MethodRoute {
+    MethodRoute(method.info) { call in
+      try await call.send(try await handler(RequestStream(call), CallContext(call)))
+    }
+  }
+
+  /// Many requests, many responses.
+  @inlinable
+  public static func bidirectional<Request, Response>(
+    _ method: MethodDescriptor<Request, Response>,
+    _ handler: @escaping @Sendable (RequestStream<Request>, ResponseWriter<Response>, CallContext) async throws -> Void
+  ) -> MethodRoute {
+    MethodRoute(method.info) { call in
+      try await handler(RequestStream(call), ResponseWriter(call), CallContext(call))
+    }
+  }
+}
+
+/// A service and the code that serves its methods.
+public struct ServiceRoutes: Sendable {
+  /// The service.
+  public let descriptor: ServiceDescriptor
+  /// Its methods.
+  public var methods: [MethodRoute]
+
+  /// Joins a service with the code that serves its methods; generated code calls this.
+  public init(_ descriptor: ServiceDescriptor, _ methods: [MethodRoute]) {
+    self.descriptor = descriptor
+    self.methods = methods
+  }
+}

@@ -1,0 +1,71 @@
+public import EventLoop
+internal import HTTP2
+public import MessagesCore
+public import RPC
+
+/// A way to a service over HTTP/2: one connection per loop, made when it is first needed and made again when it is lost.
+///
+/// A call made on one of the group's loops uses that loop's connection and never leaves it; a call from elsewhere hops to the
+/// first loop and back.
+public final class ClientChannel: Channel {
+  /// Where it leads.
+  public let target: ChannelTarget
+  let configuration: ClientChannelConfiguration
+  private let loops: [ClientLoop]
+
+  /// A channel that has not connected yet.
+  public init(to target: ChannelTarget, on group: EventLoopGroup, configuration: ClientChannelConfiguration = .init()) {
+    self.target = target
+    self.configuration = configuration
+    loops = group.loops.map { ClientLoop($0, target: target, blocking: group.blocking, configuration: configuration) }
+  }
+
+  public func unary<Request: Message, Response: Message>(
+    _ method: MethodDescriptor<Request, Response>, _ request: Request, _ options: CallOptions
+  ) async throws(RPCError) -> ClientResponse<Response> {
+    let home = home()
+    // The one typed throw that the standard library's preference function cannot carry.
+    return try await onLoop(home) { () async -> Result<ClientResponse<Response>, RPCError> in
+      do throws(RPCError) { return .success(try await self.intercepted(method, request, options, on: home)) } catch {
+        return .failure(error)
+      }
+    }.get()
+  }
+
+  /// Ends every connection once its calls are done; calls made afterwards are UNAVAILABLE.
+  public func close() async {
+    for part in loops { await onLoop(part) { part.close() } }
+  }
+
+  private func home() -> ClientLoop {
+    if let current = EventLoop.current, let part = loops.first(where: { $0.loop === current }) { return part }
+    return loops[0]
+  }
+
+  private func onLoop<Value: Sendable>(_ part: ClientLoop, _ body: @Sendable () async -> Value) async -> Value {
+    if part.loop.isCurrent { return await body() }
+    return await withTaskExecutorPreference(part.loop) { await body() }
+  }
+
+  private func intercepted<Request: Message, Response: Message>(
+    _ method: MethodDescriptor<Request, Response>, _ request: Request, _ options: CallOptions, on part: ClientLoop
+  ) async throws(RPCError) -> ClientResponse<Response> {
+    guard !configuration.interceptors.isEmpty else { return try await part.unary(method, request, options) }
+    var response: ClientResponse<Response>?
+    try await pass(configuration.interceptors[...], method.info, options) { (options) async throws(RPCError) in
+      response = try await part.unary(method, request, options)
+    }
+    guard let response else { throw RPCError(.internal, "an interceptor made no call and threw no error") }
+    return response
+  }
+
+  private func pass(
+    _ interceptors: ArraySlice<any ClientInterceptor>, _ method: MethodInfo, _ options: CallOptions,
+    _ last: (CallOptions) async throws(RPCError) -> Void
+  ) async throws(RPCError) {
+    guard let first = interceptors.first else { return try await last(options) }
+    try await first.intercept(method, options) { (options) async throws(RPCError) in
+      try await pass(interceptors.dropFirst(), method, options, last)
+    }
+  }
+}

@@ -1,0 +1,45 @@
+internal import Buffers
+internal import HTTP2
+internal import MessagesCore
+internal import RPC
+internal import RPCWire
+
+extension GRPCServerCall {
+  func receive<M: Message>(_ type: M.Type) async throws(RPCError) -> M? {
+    while true {
+      guard let stream else { throw RPCError(.cancelled, "the caller is gone") }
+      let bytes = stream.inbound.bytes
+      switch GRPCFrame.parse(bytes, maximumBytes: server.configuration.maximumRequestBytes) {
+      case .complete(let frame):
+        let message: M = try decode(frame, bytes)
+        stream.inbound.removeFirst(frame.end)
+        return message
+      case .tooLarge(let size):
+        throw .messageTooLarge(size, limit: server.configuration.maximumRequestBytes)
+      case .empty where stream.isRemoteClosed:
+        return nil
+      case .incomplete where stream.isRemoteClosed:
+        throw RPCError(.internal, "the last request message is cut off")
+      case .empty, .incomplete:
+        // What was taken lets the peer send more, told once per suspension instead of once per message. The start of a message
+        // that is not whole yet counts as taken: it is bounded, and the rest must be able to come.
+        stream.openWindow(stream.unopenedBytes)
+        await withUnsafeContinuation { receiver = $0 }
+      }
+    }
+  }
+
+  func send<M: Message>(_ message: M) async throws(RPCError) {
+    guard let stream else { throw RPCError(.cancelled, "the caller is gone") }
+    try encode(message, stream)
+    if route?.method.kind == .clientStreaming {
+      hasResponse = true
+      return
+    }
+    sendHeaders(stream)
+    stream.outboundGrew()
+    guard stream.outbound.count > server.configuration.http2.streamOutputBytes else { return }
+    stream.notifyWhenDrained()
+    await withUnsafeContinuation { writer = $0 }
+  }
+}

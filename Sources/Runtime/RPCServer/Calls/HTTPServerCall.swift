@@ -1,0 +1,84 @@
+internal import Buffers
+internal import EventLoop
+internal import HTTP2
+internal import RPC
+
+/// One plain HTTP request on one HTTP/2 stream. The handler runs once the request is whole.
+// SAFETY: used on its loop only; the handler's task prefers it.
+final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
+  private let server: ServerLoop
+  private let handler: HTTPRoute.Handler
+  private var stream: HTTP2Stream?
+  private var task: Task<Void, Never>?
+  private var isAnswered = false
+
+  init(on server: ServerLoop, _ handler: @escaping HTTPRoute.Handler) {
+    self.server = server
+    self.handler = handler
+  }
+
+  func open(_ stream: HTTP2Stream) { self.stream = stream }
+
+  func streamReceivedHeaders(_ stream: HTTP2Stream) {}
+
+  func streamReceivedData(_ stream: HTTP2Stream) {
+    guard !isAnswered else { return stream.consume(stream.inbound.count) }
+    if stream.inbound.count > server.configuration.maximumHTTPBodyBytes {
+      answer(.text(413, "content too large\n"), toHead: false)
+      stream.consume(stream.inbound.count)
+    } else {
+      stream.openWindow(stream.unopenedBytes)
+    }
+  }
+
+  func streamReceivedEnd(_ stream: HTTP2Stream) {
+    guard !isAnswered else { return }
+    let request = request(stream)
+    let task = Task.immediate(executorPreference: server.loop) { await self.run(request) }
+    if !isAnswered { self.task = task }
+  }
+
+  func streamDrained(_ stream: HTTP2Stream) {}
+
+  func streamClosed(_ stream: HTTP2Stream, _ error: HTTP2ErrorCode) {
+    self.stream = nil
+    isAnswered = true
+    task?.cancel()
+    task = nil
+  }
+
+  private func request(_ stream: HTTP2Stream) -> HTTPServerRequest {
+    let target = stream.headers.text(.path) ?? "/"
+    let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    var headers: [(name: String, value: String)] = []
+    stream.headers.forEach { name, value, _ in headers.append((String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self))) }
+    return HTTPServerRequest(
+      method: stream.headers.text(.method) ?? "GET", path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "",
+      headers: headers, body: [UInt8](stream.inbound.bytes), peer: Peer(stream.connection))
+  }
+
+  private func run(_ request: HTTPServerRequest) async {
+    var response: HTTPServerResponse
+    do { response = try await handler(request) } catch {
+      let incident = IncidentID.make()
+      if !(error is CancellationError) { server.events.unexpectedHTTPError(request.path, error, incident) }
+      response = .text(500, "internal error, incident \(incident)\n")
+    }
+    answer(response, toHead: request.method == "HEAD")
+  }
+
+  private func answer(_ response: HTTPServerResponse, toHead: Bool) {
+    guard let stream, !isAnswered else { return }
+    isAnswered = true
+    let list = HeaderList(capacity: 2 + response.headers.count)
+    list.append(":status", "\(response.status)")
+    for (name, value) in response.headers { list.append(name, value) }
+    if response.status != 204 { list.append("content-length", "\(response.body.count)") }
+    let hasBody = !response.body.isEmpty && !toHead
+    stream.respond(list, endsStream: !hasBody)
+    if hasBody {
+      stream.outbound.append(contentsOf: response.body)
+      stream.finish()
+    }
+  }
+}

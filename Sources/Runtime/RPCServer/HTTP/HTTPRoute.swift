@@ -1,0 +1,77 @@
+public import RPC
+
+/// A request of plain HTTP, whole.
+public struct HTTPServerRequest: Sendable {
+  /// The method: `GET`.
+  public let method: String
+  /// The path without the query, as it was sent.
+  public let path: String
+  /// What follows the question mark, as it was sent; empty without one.
+  public let query: String
+  /// The header fields in their order, names in lower case.
+  public let headers: [(name: String, value: String)]
+  /// The body.
+  public let body: [UInt8]
+  /// The other end of the connection.
+  public let peer: Peer
+
+  /// The value of the first header field of this name; nil when there is none.
+  public func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
+
+  /// All values of the header fields of this name, in order.
+  public func headerValues(_ name: String) -> [String] { headers.filter { $0.name == name }.map(\.value) }
+
+  /// The value of a query parameter, percent-decoded; nil when it is absent. The first one counts.
+  public func queryValue(_ name: String) -> String? {
+    for pair in query.split(separator: "&") {
+      let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let decode = { (text: Substring) in PercentEncoding.decode(text.utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }) }
+      if let key = parts.first, decode(key) == name { return parts.count > 1 ? decode(parts[1]) : "" }
+    }
+    return nil
+  }
+}
+
+/// A response of plain HTTP, whole.
+public struct HTTPServerResponse: Sendable {
+  /// The status code.
+  public var status: Int
+  /// The header fields; names in lower case. `content-length` is added.
+  public var headers: [(name: String, value: String)]
+  /// The body.
+  public var body: [UInt8]
+
+  /// A response of bytes.
+  public init(_ status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+
+  /// A response of text.
+  public static func text(_ status: Int, _ text: String, headers: [(name: String, value: String)] = []) -> HTTPServerResponse {
+    .init(status, headers: [("content-type", "text/plain; charset=utf-8")] + headers, body: Array(text.utf8))
+  }
+
+  /// A response of JSON that is encoded already.
+  public static func json(_ status: Int, _ body: [UInt8], headers: [(name: String, value: String)] = []) -> HTTPServerResponse {
+    .init(status, headers: [("content-type", "application/json")] + headers, body: body)
+  }
+}
+
+/// What answers plain HTTP requests for one path, whatever their method.
+public struct HTTPRoute: Sendable {
+  /// Answers a request; what it throws is answered with 500 and an incident id.
+  public typealias Handler = @Sendable (HTTPServerRequest) async throws -> HTTPServerResponse
+
+  /// The exact path.
+  public let path: String
+  /// What answers.
+  public var handler: Handler
+
+  /// Joins a path with what answers.
+  public init(_ path: String, _ handler: @escaping Handler) {
+    self.path = path
+    self.handler = handler
+  }
+}

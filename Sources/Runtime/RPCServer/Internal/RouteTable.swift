@@ -1,0 +1,71 @@
+internal import Glibc
+internal import RPC
+
+/// What a path leads to.
+final class RouteEntry: Sendable {
+  enum Target: Sendable {
+    case rpc(MethodRoute)
+    case http(HTTPRoute.Handler)
+  }
+
+  let path: String
+  let target: Target
+  private let pathBytes: [UInt8]
+
+  init(_ path: String, _ target: Target) {
+    self.path = path
+    self.target = target
+    pathBytes = Array(path.utf8)
+  }
+
+  @inline(__always)
+  func matches(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let base = bytes.baseAddress, bytes.count == pathBytes.count else { return false }
+    return pathBytes.withUnsafeBytes { memcmp($0.baseAddress.unsafelyUnwrapped, base, bytes.count) == 0 }
+  }
+}
+
+/// All paths of a server: an open hash over the bytes as they came, built once.
+struct RouteTable: Sendable {
+  private var slots: [RouteEntry?]
+  private let mask: Int
+
+  init(_ entries: [RouteEntry]) {
+    var size = 16
+    while size < entries.count * 2 { size *= 2 }
+    slots = Array(repeating: nil, count: size)
+    mask = size - 1
+    for entry in entries {
+      var index = Array(entry.path.utf8).withUnsafeBytes { Self.hash($0) } & mask
+      while let taken = slots[index] {
+        precondition(taken.path != entry.path, "two routes for \(entry.path)")
+        index = (index + 1) & mask
+      }
+      slots[index] = entry
+    }
+  }
+
+  func entry(for path: UnsafeRawBufferPointer) -> RouteEntry? {
+    var index = Self.hash(path) & mask
+    while let entry = slots[index] {
+      if entry.matches(path) { return entry }
+      index = (index + 1) & mask
+    }
+    return nil
+  }
+
+  /// Only registered paths are in the table, so nobody outside chooses what collides in it: speed is all that counts.
+  @inline(__always)
+  private static func hash(_ bytes: UnsafeRawBufferPointer) -> Int {
+    var hash = UInt64(truncatingIfNeeded: bytes.count)
+    var offset = bytes.count
+    // The end of a path tells methods apart; two words of it are enough.
+    for _ in 0..<2 where offset >= 8 {
+      offset -= 8
+      hash = (hash ^ bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) &* 0x9E37_79B9_7F4A_7C15
+      hash ^= hash >> 29
+    }
+    for index in 0..<min(offset, 7) { hash = (hash ^ UInt64(bytes[index])) &* 0x9E37_79B9_7F4A_7C15 }
+    return Int(truncatingIfNeeded: hash >> 20)
+  }
+}

@@ -1,0 +1,91 @@
+internal import EventLoop
+internal import HTTP2
+internal import MessagesWire
+internal import RPC
+
+/// A server's share of one loop: its connections, and what their calls use together.
+// SAFETY: made on any thread and then used on its loop only.
+final class ServerLoop: HTTP2ConnectionDelegate, @unchecked Sendable {
+  let loop: EventLoop
+  let resources: HTTP2LoopResources
+  let routes: RouteTable
+  let fallback: HTTPRoute.Handler?
+  let configuration: RPCServerConfiguration
+  let events: RPCServerEvents
+  let decoder = MessageDecoder()
+  let encoder = MessageEncoder()
+  /// Handlers that are running now.
+  var runningHandlers = 0
+  private var connections: [ObjectIdentifier: HTTP2Connection] = [:]
+  private var isDraining = false
+  private var whenEmpty: [CheckedContinuation<Void, Never>] = []
+
+  init(
+    _ loop: EventLoop, routes: RouteTable, fallback: HTTPRoute.Handler?, configuration: RPCServerConfiguration,
+    events: RPCServerEvents
+  ) {
+    self.loop = loop
+    self.routes = routes
+    self.fallback = fallback
+    self.configuration = configuration
+    self.events = events
+    resources = HTTP2LoopResources(loop, limits: configuration.http2)
+  }
+
+  /// Takes over an accepted socket.
+  func serve(_ descriptor: Int32, from peer: SocketAddress, tls: TLSContext?) {
+    do {
+      let connection = try HTTP2Connection.serve(descriptor, peer: peer, tls: tls, resources: resources, delegate: self)
+      connections[ObjectIdentifier(connection)] = connection
+      events.connectionsChanged(1)
+      if isDraining { connection.drain() }
+    } catch {
+      loop.giveBackLoad()
+      events.connectionFailed(peer.host, HTTP2Error(.connectFailed, "\(error)"))
+    }
+  }
+
+  // MARK: Drain
+
+  /// Says GOAWAY on every connection, and waits until the last is closed.
+  func drain() async {
+    isDraining = true
+    for connection in connections.values { connection.drain() }
+    guard !connections.isEmpty else { return }
+    await withCheckedContinuation { whenEmpty.append($0) }
+  }
+
+  /// Closes what is left.
+  func closeAll() {
+    isDraining = true
+    for connection in connections.values { connection.close() }
+  }
+
+  // MARK: Connections
+
+  func connectionIsReady(_ connection: HTTP2Connection) {}
+
+  func connectionIsDraining(_ connection: HTTP2Connection) {}
+
+  func connection(_ connection: HTTP2Connection, opened stream: HTTP2Stream) {
+    if let call = stream.handler as? GRPCServerCall, call.isReusable {
+      call.open(stream)
+    } else {
+      let call = GRPCServerCall(on: self)
+      stream.handler = call
+      call.open(stream)
+    }
+  }
+
+  func connectionClosed(_ connection: HTTP2Connection, _ error: HTTP2Error?) {
+    connections[ObjectIdentifier(connection)] = nil
+    loop.giveBackLoad()
+    events.connectionsChanged(-1)
+    if let error { events.connectionFailed(connection.peer.host, error) }
+    if connections.isEmpty {
+      let waiting = whenEmpty
+      whenEmpty = []
+      for continuation in waiting { continuation.resume() }
+    }
+  }
+}

@@ -1,0 +1,80 @@
+public import EventLoop
+public import HTTP2
+public import RPC
+internal import Synchronization
+
+/// A server of RPCs and plain HTTP routes over HTTP/2, on all loops of a group.
+///
+/// Methods, routes and interceptors are given once; then it listens on any number of addresses, in clear text or TLS, until it
+/// is drained.
+public final class RPCServer: Sendable {
+  private let group: EventLoopGroup
+  private let loops: [ServerLoop]
+  private let listeners = Mutex<[Listener]>([])
+
+  /// A server that does not listen yet.
+  ///
+  /// - Parameters:
+  ///   - group: The loops that connections are spread over.
+  ///   - services: What is served; two services of one name are a programmer's mistake.
+  ///   - interceptors: What every call passes, outermost first.
+  ///   - http: Plain HTTP routes by path.
+  ///   - fallback: What answers plain HTTP requests for any other path; by default with 404.
+  public init(
+    on group: EventLoopGroup, services: [ServiceRoutes], interceptors: [any ServerInterceptor] = [], http: [HTTPRoute] = [],
+    fallback: HTTPRoute.Handler? = nil, configuration: RPCServerConfiguration = .init(), events: RPCServerEvents = .init()
+  ) {
+    self.group = group
+    let methods = services.flatMap(\.methods).map { RouteEntry($0.method.path, .rpc($0.intercepted(by: interceptors))) }
+    let routes = RouteTable(methods + http.map { RouteEntry($0.path, .http($0.handler)) })
+    loops = group.loops.map {
+      ServerLoop($0, routes: routes, fallback: fallback, configuration: configuration, events: events)
+    }
+  }
+
+  /// Listens on one more address.
+  ///
+  /// - Parameter tls: How connections there are encrypted; nil for clear text.
+  /// - Returns: The address, with the port that the system chose when it was asked for port 0.
+  @discardableResult
+  public func listen(on address: SocketAddress, tls: TLSContext? = nil) throws(EventLoopError) -> SocketAddress {
+    start(try Listener(on: address, group: group, onAccept: acceptor(tls)))
+  }
+
+  /// Listens on a socket that another process has opened (systemd's socket activation).
+  @discardableResult
+  public func listen(inheriting descriptor: Int32, tls: TLSContext? = nil) throws(EventLoopError) -> SocketAddress {
+    start(try Listener(inheriting: descriptor, group: group, onAccept: acceptor(tls)))
+  }
+
+  /// Stops without losing a call: no new connections, GOAWAY on all others, and then waits until the last call is answered.
+  ///
+  /// - Parameter limit: How long calls may take; what is left then is cut off.
+  public func drain(within limit: Duration) async {
+    let open = listeners.withLock { listeners in
+      defer { listeners = [] }
+      return listeners
+    }
+    for listener in open { listener.close() }
+    await withTaskGroup(of: Void.self) { tasks in
+      for server in loops {
+        tasks.addTask(executorPreference: server.loop) {
+          let cut = server.loop.spawn { if (try? await server.loop.sleep(for: limit)) != nil { server.closeAll() } }
+          await server.drain()
+          cut.cancel()
+        }
+      }
+    }
+  }
+
+  private func start(_ listener: Listener) -> SocketAddress {
+    listeners.withLock { $0.append(listener) }
+    listener.start()
+    return listener.address
+  }
+
+  private func acceptor(_ tls: TLSContext?) -> Listener.Accepted {
+    let byLoop = Dictionary(uniqueKeysWithValues: loops.map { (ObjectIdentifier($0.loop), $0) })
+    return { descriptor, peer, loop in byLoop[ObjectIdentifier(loop)]?.serve(descriptor, from: peer, tls: tls) }
+  }
+}

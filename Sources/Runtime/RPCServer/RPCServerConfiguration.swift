@@ -1,0 +1,34 @@
+public import HTTP2
+public import RPC
+
+/// What an ``RPCServer`` allows, beyond what each connection may cost.
+public struct RPCServerConfiguration: Sendable {
+  /// What one connection may cost.
+  public var http2 = HTTP2Limits()
+  /// The largest request message, in bytes after decompression. A larger one is RESOURCE_EXHAUSTED.
+  public var maximumRequestBytes = 4 << 20
+  /// The largest body of a plain HTTP request, in bytes. A larger one is answered with 413.
+  public var maximumHTTPBodyBytes = 1 << 20
+  /// The time a call may take whatever its caller allows, or nil for no bound.
+  public var maximumCallDuration: Duration? = nil
+  /// Handlers that may run at once on one loop; one more call is RESOURCE_EXHAUSTED.
+  public var maximumRunningHandlersPerLoop = 16_384
+
+  /// The defaults.
+  public init() {}
+}
+
+/// What a server tells about, for logs and metrics. Calls come on the loop of the connection.
+public struct RPCServerEvents: Sendable {
+  /// A handler threw an error that no caller should see; the caller got INTERNAL with this incident id.
+  public var unexpectedError: @Sendable (_ call: CallContext, _ error: any Error, _ incident: String) -> Void = { _, _, _ in }
+  /// An HTTP handler threw; the caller got 500 with this incident id.
+  public var unexpectedHTTPError: @Sendable (_ path: String, _ error: any Error, _ incident: String) -> Void = { _, _, _ in }
+  /// A connection ended in an error.
+  public var connectionFailed: @Sendable (_ peer: String, _ error: HTTP2Error) -> Void = { _, _ in }
+  /// A connection was opened (+1) or closed (-1).
+  public var connectionsChanged: @Sendable (_ change: Int) -> Void = { _ in }
+
+  /// Nobody is told anything.
+  public init() {}
+}

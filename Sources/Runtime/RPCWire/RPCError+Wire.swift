@@ -1,0 +1,44 @@
+package import MessagesCore
+package import RPC
+
+/// The errors that the wire formats themselves raise; their reasons belong to the domain `grpc`.
+extension RPCError {
+  /// The deadline has passed.
+  package static var deadlineExceeded: RPCError { RPCError(.deadlineExceeded, "the deadline has passed") }
+
+  /// More calls at once than may run.
+  package static var overloaded: RPCError {
+    RPCError(
+      .resourceExhausted, "too many calls are running",
+      details: [.errorInfo(reason: "OVERLOADED", domain: "grpc", metadata: [:]), .retryInfo(.seconds(1))],
+      metadata: ["retry-after": "1"])
+  }
+
+  /// A message over the limit.
+  package static func messageTooLarge(_ bytes: Int, limit: Int) -> RPCError {
+    RPCError(
+      .resourceExhausted, "the message has \(bytes) bytes, the limit is \(limit)",
+      details: [.errorInfo(reason: "MESSAGE_TOO_LARGE", domain: "grpc", metadata: ["bytes": "\(bytes)", "limit": "\(limit)"])])
+  }
+
+  /// A header list over the limit.
+  package static func headersTooLarge(limit: Int) -> RPCError {
+    RPCError(
+      .resourceExhausted, "the header list is longer than \(limit) bytes",
+      details: [.errorInfo(reason: "HEADERS_TOO_LARGE", domain: "grpc", metadata: ["limit": "\(limit)"])])
+  }
+
+  /// A message encoding that is not spoken here.
+  package static func unsupportedEncoding(_ name: String) -> RPCError {
+    RPCError(
+      .unimplemented, "the message encoding '\(name.prefix(32))' is not supported",
+      details: [.errorInfo(reason: "UNSUPPORTED_ENCODING", domain: "grpc", metadata: [:])])
+  }
+
+  /// A message that cannot be read.
+  package static func undecodable(_ error: DecodeError) -> RPCError {
+    RPCError(
+      error.code == .budgetExceeded ? .resourceExhausted : .invalidArgument, "the message cannot be decoded: \(error)",
+      details: [.errorInfo(reason: "UNDECODABLE_MESSAGE", domain: "grpc", metadata: [:])], cause: error)
+  }
+}
