@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import Glibc
+internal import Synchronization
 
 /// One connection: reads a request, answers it, and goes on or ends.
 // SAFETY: used on its loop only; the loop keeps it through its watch.
