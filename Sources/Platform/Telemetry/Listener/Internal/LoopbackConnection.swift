@@ -127,7 +127,7 @@ final class LoopbackConnection: DescriptorHandler, @unchecked Sendable {
     timer.onFire = {}
     close(descriptor)
     shared.open.subtract(1, ordering: .relaxed)
-    loop.load.subtract(1, ordering: .relaxed)
+    loop.giveBackLoad()
   }
 
   private static func reason(_ status: Int) -> String {
