@@ -7,8 +7,7 @@ internal import Glibc
 /// Immutable, so any thread may use it. To renew a certificate make a new context and use it for new connections; each
 /// connection keeps the context that it began with. Session tickets are stateless and sealed with keys that each context draws
 /// for itself; a server that asks for client certificates gives none out, because resumption would skip their verification.
-// SAFETY: the SSL_CTX is changed in `init` only; afterwards OpenSSL itself counts references and locks what connections share.
-public final class TLSContext: @unchecked Sendable {
+public final class TLSContext {
   let pointer: OpaquePointer
   let isServer: Bool
   let serverName: String?
@@ -106,3 +105,6 @@ public final class TLSContext: @unchecked Sendable {
       }, nil)
   }
 }
+
+// SAFETY: the SSL_CTX is changed in `init` only; afterwards OpenSSL itself counts references and locks what connections share.
+extension TLSContext: @unchecked Sendable {}

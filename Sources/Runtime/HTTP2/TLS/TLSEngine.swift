@@ -120,11 +120,11 @@ package final class TLSEngine {
 
   /// Encrypts all of `plaintext` into `output`, in records of at most 16 KiB.
   ///
-  /// - Returns: Whether it was done; false when the connection failed (see ``failure``).
+  /// - Returns: Whether it was done; false before the handshake's end, after close_notify was sent, and when the connection
+  ///   failed (see ``failure``).
   @discardableResult
   package func write(_ plaintext: UnsafeRawBufferPointer, output: TLSOutput) -> Bool {
-    precondition(state == .established || state == .closed, "written before the handshake's end or after a failure")
-    precondition(!hasSentCloseNotify, "written after close_notify")
+    guard state == .established || state == .closed, !hasSentCloseNotify else { return false }
     guard !plaintext.isEmpty else { return true }
     // One growth instead of several: at most 22 bytes of header, content type and tag per record in TLS 1.3, 29 in TLS 1.2.
     let records = (plaintext.count + TLSLimits.recordPlaintext - 1) / TLSLimits.recordPlaintext
@@ -198,6 +198,7 @@ package final class TLSEngine {
     }
     state = .established
     io.pointee.is_established = 1
+    releaseBuffers()
     return .established
   }
 
@@ -237,6 +238,7 @@ package final class TLSEngine {
     case (UInt16(parley_tls_violation_renegotiation.rawValue), _):
       fail(TLSError(.renegotiation, "the peer asked to renegotiate"))
     case (_, SSL_ERROR_WANT_READ):
+      releaseBuffers()
       return .needsInput
     case (_, SSL_ERROR_ZERO_RETURN):
       state = .closed
@@ -247,6 +249,12 @@ package final class TLSEngine {
       fail(error.code == .certificateUntrusted ? OpenSSLErrors.verification(verification) : error)
     }
     return .failed
+  }
+
+  /// Gives back the record buffers that a handshake message leaves behind; `SSL_MODE_RELEASE_BUFFERS` does so after data only.
+  private func releaseBuffers() {
+    // The check is OpenSSL's own too, since the fix of CVE-2024-4741.
+    if SSL_has_pending(ssl) == 0 { SSL_free_buffers(ssl) }
   }
 
   private func fail(_ error: TLSError) {

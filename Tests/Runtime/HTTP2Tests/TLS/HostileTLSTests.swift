@@ -95,15 +95,35 @@ struct HostileTLSTests {
     #expect(server.plaintext.count == 10 * megabyte.count)
   }
 
-  @Test("Data offered before the handshake's end (0-RTT) is not taken")
-  func earlyData() throws {
-    // Without a ticket that allows it a client cannot even offer early data.
-    let server = try ServerSide(parties.server())
-    let client = RawTLSClient(version: TLS1_3_VERSION)
-    #expect(server.connect(client))
+  @Test("A ticket continues a session, and does not allow early data", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
+  func tickets(_ version: Int32) throws {
+    let context = try parties.server()
+    let first = RawTLSClient(version: version)
+    #expect(try ServerSide(context).connect(first))
+    let session = try #require(SSL_get1_session(first.ssl))
+    defer { SSL_SESSION_free(session) }
+    #expect(SSL_SESSION_is_resumable(session) == 1)
+    #expect(SSL_SESSION_get_max_early_data(session) == 0)
+    let second = RawTLSClient(version: version)
+    SSL_set_session(second.ssl, session)
+    let server = try ServerSide(context)
+    #expect(server.connect(second))
+    #expect(server.engine.isResumed)
+    // Another context has other keys: a whole handshake, not an error.
+    let third = RawTLSClient(version: version)
+    SSL_set_session(third.ssl, session)
+    let other = try ServerSide(parties.server())
+    #expect(other.connect(third))
+    #expect(!other.engine.isResumed)
+  }
+
+  @Test("A server that asks for client certificates gives out no tickets", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
+  func noTickets(_ version: Int32) throws {
+    let client = RawTLSClient(version: version)
+    #expect(try ServerSide(parties.server(clients: .optional(parties.roots))).connect(client))
     let session = try #require(SSL_get1_session(client.ssl))
     defer { SSL_SESSION_free(session) }
-    #expect(SSL_SESSION_get_max_early_data(session) == 0)
+    #expect(SSL_SESSION_has_ticket(session) == 0)
   }
 
   @Test("Garbage gives an error and never a crash")

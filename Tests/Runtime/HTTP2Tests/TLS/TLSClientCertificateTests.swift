@@ -32,7 +32,7 @@ struct TLSClientCertificateTests {
 
   @Test("A certificate of another authority is refused, also where none is required", arguments: [true, false])
   func wrongAuthority(_ isRequired: Bool) throws {
-    let leaf = TestAuthority().client(commonName: "billing")
+    let leaf = TestAuthority(commonName: "A stranger").client(commonName: "billing")
     let server = try parties.server(clients: isRequired ? .required(parties.roots) : .optional(parties.roots))
     let pair = try TLSPair(parties.client(leaf), server)
     pair.run()

@@ -90,13 +90,13 @@ struct TLSHandshakeTests {
     #expect(error?.code == .badConfiguration)
   }
 
-  @Test("A server of an unknown authority is refused")
-  func unknownAuthority() throws {
-    let stranger = TestAuthority()
+  @Test("A server of an unknown authority is refused, also if the authority borrows a known name", arguments: [false, true])
+  func unknownAuthority(_ borrowsName: Bool) throws {
+    let stranger = borrowsName ? TestAuthority() : TestAuthority(commonName: "A stranger")
     let pair = try TLSPair(parties.client(), parties.server(stranger.server()))
     pair.run()
     #expect(pair.client.failure?.code == .certificateUntrusted)
-    #expect(pair.server.failure?.alert == 48)  // unknown_ca
+    #expect(pair.server.failure?.alert == (borrowsName ? 51 : 48))  // decrypt_error, unknown_ca
     #expect(pair.server.state == .failed)
   }
 

@@ -28,8 +28,10 @@ struct TLSMemoryTests {
     return smallest
   }
 
-  @Test("10,000 handshakes leave nothing behind")
+  @Test("Thousands of handshakes leave nothing behind")
   func handshakes() throws {
+    // A handshake of both sides costs OpenSSL 3.0 about 2 ms, so a run of 10,000 is asked for by name.
+    let window = getenv("PARLEY_TLS_HANDSHAKES").flatMap { Int(String(cString: $0)) }.map { $0 / 4 } ?? 500
     let (clients, servers) = (try parties.client(), try parties.server())
     var good = 0
     func round() throws {
@@ -40,10 +42,10 @@ struct TLSMemoryTests {
       if pair.atServer == [1, 2, 3] && pair.server.peerCertificate == nil && pair.client.peerCertificate != nil { good += 1 }
     }
     for _ in 0..<500 { try round() }
-    let growth = try smallestGrowth(windows: 4) { for _ in 0..<2_500 { try round() } }
-    #expect(good == 10_500)
-    // About 100 bytes a handshake; the smallest object of a connection (its BIO) is larger.
-    #expect(growth < 256 << 10, "\(growth) bytes more in 2,500 handshakes")
+    let growth = try smallestGrowth(windows: 4) { for _ in 0..<window { try round() } }
+    #expect(good == 500 + 4 * window)
+    // The smallest object of a connection, its BIO, has more than 100 bytes.
+    #expect(growth < window * 100, "\(growth) bytes more in \(window) handshakes")
   }
 
   @Test("Refused handshakes leave nothing behind")
@@ -56,9 +58,9 @@ struct TLSMemoryTests {
       if pair.client.failure?.code == .certificateUntrusted { refused += 1 }
     }
     for _ in 0..<500 { try round() }
-    let growth = try smallestGrowth(windows: 4) { for _ in 0..<1_000 { try round() } }
-    #expect(refused == 4_500)
-    #expect(growth < 128 << 10, "\(growth) bytes more in 1,000 handshakes")
+    let growth = try smallestGrowth(windows: 4) { for _ in 0..<500 { try round() } }
+    #expect(refused == 2_500)
+    #expect(growth < 128 << 10, "\(growth) bytes more in 500 handshakes")
   }
 
   @Test("Contexts that are made, refused and freed leave nothing behind")
@@ -76,24 +78,32 @@ struct TLSMemoryTests {
     #expect(growth < 256 << 10, "\(growth) bytes more in 400 contexts")
   }
 
-  @Test("An idle connection keeps no buffers: less than 16 KB an engine")
+  @Test("An idle connection keeps no buffers, before and after data: less than 20 KB an engine")
   func idle() throws {
     let (clients, servers) = (try parties.client(), try parties.server())
-    var pairs: [(TLSEngine, TLSEngine)] = []
-    func connect() throws {
+    var engines: [TLSEngine] = []
+    func connect(_ sendsData: Bool) throws {
       let pair = try TLSPair(clients, servers)
       pair.run()
-      // A large transfer has been there before the connection fell idle.
-      pair.clientWrites([UInt8](repeating: 1, count: 20_000))
-      pair.serverWrites([UInt8](repeating: 2, count: 20_000))
-      pair.run()
-      pairs.append((pair.client, pair.server))
+      if sendsData {
+        pair.clientWrites([UInt8](repeating: 1, count: 20_000))
+        pair.serverWrites([UInt8](repeating: 2, count: 20_000))
+        pair.run()
+      }
+      engines += [pair.client, pair.server]
     }
-    for _ in 0..<100 { try connect() }
-    let growth = try smallestGrowth(windows: 3) { for _ in 0..<200 { try connect() } }
-    let each = growth / 400
-    #expect(each < 16_384, "\(each) bytes an engine")
-    #expect(pairs.allSatisfy { $0.0.state == .established && $0.1.state == .established })
-    if getenv("PARLEY_TLS_FIGURES") != nil { print("TLS: \(each) bytes an idle engine") }
+    for sendsData in [false, true] {
+      for _ in 0..<50 { try connect(sendsData) }
+      // The middle one of five windows: free memory from before makes the first small, a neighbour may make one large.
+      let growth = try (0..<5).map { _ in
+        let before = try resident()
+        for _ in 0..<100 { try connect(sendsData) }
+        return try resident() - before
+      }
+      let each = growth.sorted()[2] / 200
+      #expect((4_000..<20_000).contains(each), "\(each) bytes an engine")
+      if getenv("PARLEY_TLS_FIGURES") != nil { print("TLS: \(each) bytes an idle engine, after data: \(sendsData)") }
+    }
+    #expect(engines.allSatisfy { $0.state == .established })
   }
 }

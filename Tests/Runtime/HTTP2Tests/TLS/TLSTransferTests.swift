@@ -114,6 +114,23 @@ struct TLSTransferTests {
     #expect(unfinished.server.failure?.code == .truncated)
   }
 
+  @Test("Nothing is written before the handshake's end, after close_notify, or after a failure")
+  func writesOutOfTurn() throws {
+    let output = TLSOutput()
+    func writes(_ engine: TLSEngine) -> Bool { [UInt8(1), 2, 3].withUnsafeBytes { engine.write($0, output: output) } }
+    let early = try TLSPair(parties.client(), parties.server())
+    #expect(!writes(early.client) && !writes(early.server))
+    let closing = try parties.connected()
+    closing.clientCloses()
+    #expect(!writes(closing.client))
+    let failed = try parties.connected()
+    failed.server.transportEnded()
+    #expect(!writes(failed.server))
+    #expect(output.isEmpty)
+    let fine = try parties.connected()
+    #expect(writes(fine.client) && !output.isEmpty)
+  }
+
   @Test("What the socket did not take stays in the output, in order")
   func partialFlush() throws {
     let output = TLSOutput()

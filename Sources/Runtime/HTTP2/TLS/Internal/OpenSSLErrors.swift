@@ -2,25 +2,33 @@ internal import COpenSSL
 
 /// OpenSSL's error queue of this thread, as a ``TLSError``.
 enum OpenSSLErrors {
-  /// Takes the oldest error, which is the reason, and empties the queue.
+  /// Takes the reason and empties the queue: the oldest error of the TLS layer, whose words are about the connection, or else
+  /// the oldest of all (a bad signature, say, is first an error of the elliptic curves).
   ///
   /// - Parameters:
   ///   - fallback: The kind when the reason tells none.
   ///   - doing: What failed, for the message.
   static func take(_ fallback: TLSError.Code, _ doing: String) -> TLSError {
-    let error = ERR_peek_error()
-    defer { ERR_clear_error() }
+    var error = ERR_get_error()
+    while library(error) != ERR_LIB_SSL {
+      let next = ERR_get_error()
+      guard next != 0 else { break }
+      if error == 0 || library(next) == ERR_LIB_SSL { error = next }
+    }
+    ERR_clear_error()
     guard error != 0 else { return TLSError(fallback, doing) }
     let reason = Int32(truncatingIfNeeded: error & 0x7F_FFFF)
     let text = ERR_reason_error_string(error).map { String(cString: $0) } ?? "reason \(reason)"
     let message = doing.isEmpty ? text : "\(doing): \(text)"
-    guard Int32(truncatingIfNeeded: (error >> 23) & 0xFF) == ERR_LIB_SSL else { return TLSError(fallback, message) }
+    guard library(error) == ERR_LIB_SSL else { return TLSError(fallback, message) }
     // SSL_R_* of an alert that the peer sent is SSL_AD_REASON_OFFSET plus the alert's number.
     if reason > SSL_AD_REASON_OFFSET && reason <= SSL_AD_REASON_OFFSET + 255 {
       return TLSError(.peerAlert, message, alert: UInt8(reason - SSL_AD_REASON_OFFSET))
     }
     return TLSError(code(reason) ?? fallback, message)
   }
+
+  private static func library(_ error: UInt) -> Int32 { Int32(truncatingIfNeeded: (error >> 23) & 0xFF) }
 
   private static func code(_ reason: Int32) -> TLSError.Code? {
     switch reason {
