@@ -44,8 +44,9 @@ public struct EnvironmentProvider: ConfigProvider {
   }
 
   /// Variables that begin as the service's do and belong to no key.
-  var unknownVariables: [String] {
-    let known = own.union(own.map { $0 + "_FILE" })
+  func unknownVariables(besides others: [any ConfigurationKeyDeclaration]) -> [String] {
+    let names = own.union(others.map { prefix + $0.variable })
+    let known = names.union(names.map { $0 + "_FILE" })
     return environment.keys.filter { $0.hasPrefix(prefix) && !known.contains($0) }.sorted()
   }
 

@@ -35,16 +35,18 @@ public struct Settings: Sendable {
   ///   - keys: The service's own keys before the standard ones; of several with one name the first counts.
   ///   - flags: What the command line says, by dotted name or by variable (`LISTEN`).
   ///   - environment: The environment of the process.
+  ///   - others: Keys that the service has too and that are not read here.
   /// - Throws: ``ConfigurationError`` with everything that is wrong.
   public init(
-    service: String, keys: [any ConfigurationKeyDeclaration], flags: [String: String] = [:], environment: [String: String]
+    service: String, keys: [any ConfigurationKeyDeclaration], flags: [String: String] = [:], environment: [String: String],
+    others: [any ConfigurationKeyDeclaration] = []
   ) throws(ConfigurationError) {
     let keys = Self.withoutRepetition(keys)
     let prefix = Self.prefix(service)
     var problems: [ConfigurationError.Problem] = []
     let flags = FlagProvider(Self.resolve(flags, keys, prefix, &problems))
     let variables = EnvironmentProvider(environment, prefix: prefix, keys: keys)
-    problems += Self.strangers(variables.unknownVariables, keys, prefix)
+    problems += Self.strangers(variables.unknownVariables(besides: others + [StandardKeys.databaseAdminURL]), keys, prefix)
     let providers: [any ConfigProvider] = [flags, variables]
     var entries: [Entry] = []
     for key in keys {

@@ -28,6 +28,9 @@ public enum StandardKeys {
   /// The database as its owner sees it.
   public static let databaseOwnerURL = ConfigurationKey<String?>(
     optional: "database.ownerUrl", isSecret: true, "The same for `migrate`, as the role that owns the schema; without it, the serving role's.")
+  /// The database as a superuser sees it; only `migrate --bootstrap` reads it.
+  static let databaseAdminURL = ConfigurationKey<String?>(
+    optional: "database.adminUrl", isSecret: true, "The same for `migrate --bootstrap`, as a superuser.")
   /// Connections for writes.
   public static let databasePool = ConfigurationKey<Int>(
     "database.pool", default: 4, in: 1...256, "Connections for writes and transactions, per loop.")
@@ -60,12 +63,21 @@ public enum StandardKeys {
   /// Who may call from a browser.
   public static let corsOrigins = ConfigurationKey<CORSOrigins>(
     "corsOrigins", default: .any, "The origins whose pages may call: `*`, `none`, or a list such as https://app.example.com.")
+  /// Whom providers' certificates must lead to.
+  public static let outboundCAFile = ConfigurationKey<ReadableFile?>(
+    optional: "outbound.caFile", "A PEM file of roots to trust for outgoing requests instead of the system's.")
+  /// The way out.
+  public static let outboundProxy = ConfigurationKey<String>(
+    "outbound.proxy", default: "none", isSecret: true, "The proxy for outgoing requests: none, environment (https_proxy …), or a URL.")
+  /// How long providers may take.
+  public static let outboundTimeout = ConfigurationKey<Duration>(
+    "outbound.timeout", default: .seconds(30), in: .milliseconds(100) ... .seconds(600), "How long an outgoing request may take, with its repetitions.")
 
   /// All of them, in the order of documentation. Those of the database only where there is one.
   public static func all(database: Bool) -> [any ConfigurationKeyDeclaration] {
     var keys: [any ConfigurationKeyDeclaration] = [
       listen, tlsListen, tlsCertificate, tlsKey, tlsClientCA, adminListen, trustedProxies, corsOrigins, maxRequestBytes,
-      maxCallDuration, loops, copies, startTimeout, drainTimeout, portFile, logLevel,
+      maxCallDuration, outboundCAFile, outboundProxy, outboundTimeout, loops, copies, startTimeout, drainTimeout, portFile, logLevel,
     ]
     if database { keys += [databaseURL, databaseOwnerURL, databasePool] as [any ConfigurationKeyDeclaration] }
     return keys

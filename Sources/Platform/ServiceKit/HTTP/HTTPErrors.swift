@@ -17,7 +17,7 @@ public struct HTTPErrors: HTTPMiddleware {
   public func handle(_ request: HTTPServerRequest, next: HTTPRoute.Handler) async throws -> HTTPServerResponse {
     do { return try await next(request) } catch {
       if let known = ErrorMap.rpcError(for: error) { return .error(known) }
-      let incident = RequestID.make()
+      let incident = HTTPRequestID.make()
       report(request, error, incident)
       return .text(500, "internal error, incident \(incident)")
     }

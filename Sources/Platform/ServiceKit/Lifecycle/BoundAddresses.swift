@@ -1,4 +1,5 @@
 public import EventLoop
+internal import JSON
 
 /// Where a process listens, with the ports that the system chose.
 public struct BoundAddresses: Sendable, Equatable {
@@ -17,7 +18,17 @@ public struct BoundAddresses: Sendable, Equatable {
   }
 
   /// One line of JSON.
-  var json: String { "{" + named.map { "\(JSONText.quoted($0)):\(JSONText.quoted($1.description))" }.joined(separator: ",") + "}\n" }
+  var json: [UInt8] {
+    var writer = JSONWriter()
+    writer.beginObject()
+    for (name, address) in named {
+      writer.name(name)
+      writer.string(address.description)
+    }
+    writer.endObject()
+    writer.endLine()
+    return writer.bytes
+  }
 
   /// For a log line.
   var text: String { named.map { "\($0) \($1)" }.joined(separator: ", ") }

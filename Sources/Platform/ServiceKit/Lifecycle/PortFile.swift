@@ -1,6 +1,5 @@
 internal import EventLoop
 internal import Glibc
-internal import JSON
 
 /// A file that tells scripts where a service listens, for ports that the system chose.
 ///
@@ -13,7 +12,7 @@ struct PortFile {
     let temporary = "\(path).\(getpid())"
     let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw failure("open") }
-    let bytes = Array(addresses.json.utf8)
+    let bytes = addresses.json
     let written = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
     close(descriptor)
     guard written == bytes.count, rename(temporary, path) == 0 else {

@@ -9,15 +9,13 @@ public struct SocketActivation: Sendable, Equatable {
     case grpc
     /// HTTP/2 over TLS.
     case tls
-    /// Metrics and probes.
-    case admin
   }
 
   /// The descriptors by what they are for.
   public let descriptors: [Role: [Int32]]
 
-  /// Reads `LISTEN_PID`, `LISTEN_FDS` and `LISTEN_FDNAMES`. Sockets named `grpc`, `tls` and `admin` are for that; sockets of any
-  /// other name (systemd names them after the unit) are for clear-text HTTP/2.
+  /// Reads `LISTEN_PID`, `LISTEN_FDS` and `LISTEN_FDNAMES`. A socket named `tls` is for TLS, one of any
+  /// other name (systemd names them after the unit) for clear-text HTTP/2.
   ///
   /// - Parameters:
   ///   - pid: The id of this process: the variables may be meant for a parent.

@@ -1,4 +1,4 @@
-#include "shims_signals.h"
+#include "shims_process.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+extern char **environ;
 
 static atomic_int first_signal;
 static atomic_int wake_descriptor = -1;
@@ -38,3 +40,5 @@ int parley_catch_termination(int descriptor) {
 int parley_termination_signal(void) { return atomic_load(&first_signal); }
 
 int parley_make_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+char **parley_environment(void) { return environ; }
