@@ -1,4 +1,4 @@
-public import ArgumentParser
+internal import ArgumentParser
 internal import Glibc
 
 /// The executable of a service: `@main struct ParleyAuth: ServiceCommand { static let service = AuthService.self }`.

@@ -2,6 +2,7 @@ public import EventLoop
 public import Logging
 internal import Outbound
 internal import PostgreSQL
+internal import RPC
 internal import RPCServer
 internal import ServiceLifecycle
 internal import Telemetry
