@@ -13,6 +13,7 @@ public protocol ServiceCommand {
 
 extension ServiceCommand {
   /// Runs what the command line asks for, and ends the process.
+  @concurrent
   public static func main() async {
     let arguments = Array(CommandLine.arguments.dropFirst())
     do {
