@@ -87,7 +87,8 @@ let package = Package(
     // Platform
     floor("Platform/JOSE", "JOSE", ["JSON", "COpenSSL"], exclude: ["README.md"]),
     floor("Platform/Outbound", "Outbound", ["EventLoop", "CCurl", log], exclude: ["README.md"]),
-    floor("Platform/PostgreSQL", "PostgreSQL", ["EventLoop", "CPostgreSQL", "CShims", "COpenSSL", log]),
+    floor(
+      "Platform/PostgreSQL", "PostgreSQL", ["EventLoop", "CPostgreSQL", "CShims", "COpenSSL", log], exclude: ["README.md"]),
     floor("Platform/Telemetry", "Telemetry", ["JSON", "EventLoop", "RPC", log, metricsCore], exclude: ["README.md"]),
     floor(
       "Platform/ServiceKit", "ServiceKit",
