@@ -17,6 +17,8 @@ struct LoopCounter: ~Copyable, Sendable {
 /// What one loop's part of the database counts.
 final class Counters: Sendable {
   let queries = LoopCounter()
+  let roundTrips = LoopCounter()
+  let prepared = LoopCounter()
   let reconnects = LoopCounter()
   let slowReads = LoopCounter()
   let inUse = LoopCounter()

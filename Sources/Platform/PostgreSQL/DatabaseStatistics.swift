@@ -2,6 +2,10 @@
 public struct DatabaseStatistics: Sendable, Hashable {
   /// Statements sent since the start.
   public var queries = 0
+  /// Round trips that they took: syncs sent since the start.
+  public var roundTrips = 0
+  /// Statements prepared since the start.
+  public var prepared = 0
   /// How often a read connection broke since the start.
   public var reconnects = 0
   /// Reads that were too slow for the shared connection and went to a pool.
@@ -19,6 +23,8 @@ public struct DatabaseStatistics: Sendable, Hashable {
 
   mutating func add(_ counters: Counters) {
     queries += counters.queries.current
+    roundTrips += counters.roundTrips.current
+    prepared += counters.prepared.current
     reconnects += counters.reconnects.current
     slowReads += counters.slowReads.current
     inUse += counters.inUse.current

@@ -62,4 +62,13 @@ extension QueryRunning {
     let result = try await run(query, deadline: deadline)
     return result.count == 0 ? nil : try Value(result[0])
   }
+
+  /// The one column of the first row, or nil when there is no row: `try await reads.value("select count(*) …") == 7`.
+  @inlinable
+  public func value<Value: SQLDecodable>(
+    _ query: Query, as type: Value.Type = Value.self, deadline: MonotonicInstant? = nil
+  ) async throws(DatabaseError) -> Value? {
+    let result = try await run(query, deadline: deadline)
+    return result.count == 0 ? nil : try result[0].decode(at: 0)
+  }
 }

@@ -32,9 +32,12 @@ public struct TestDatabase: Sendable {
     }
   }
 
-  private static func finish(_ server: DatabaseConfiguration, _ name: String, _ group: EventLoopGroup, _ log: Logger) async throws {
+  private static func finish(_ server: DatabaseConfiguration, _ name: String, _ group: EventLoopGroup, _ log: Logger) async throws
+  {
     do {
-      try await Session.with(server, group: group, log: log) { try await $0.script("drop database if exists \(name) with (force)") }
+      try await Session.with(server, group: group, log: log) {
+        try await $0.script("drop database if exists \(name) with (force)")
+      }
     } catch {
       try await PrivatePostgreSQL.offload { group.shutDown() }
       throw error

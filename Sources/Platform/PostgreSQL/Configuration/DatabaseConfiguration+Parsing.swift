@@ -34,7 +34,9 @@ extension DatabaseConfiguration {
       self.port = port
     }
     if let text = values.removeValue(forKey: "sslmode") {
-      guard let mode = TLS(rawValue: text) else { throw refuse("sslmode is one of disable, prefer, require, verify-ca, verify-full") }
+      guard let mode = TLS(rawValue: text) else {
+        throw refuse("sslmode is one of disable, prefer, require, verify-ca, verify-full")
+      }
       tls = mode
     }
     if let text = values.removeValue(forKey: "connect_timeout") {

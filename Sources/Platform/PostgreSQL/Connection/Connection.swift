@@ -36,17 +36,20 @@ final class Connection: DescriptorHandler, EndOfTickWork, @unchecked Sendable {
   /// A send failed in the middle of somebody's work: acted upon at the end of the tick.
   private var pendingFailure: DatabaseError?
   private var script: Request?
+  private let counters: Counters?
   private(set) var lastProgress = MonotonicInstant.now()
   /// What its pool does with it.
   var use = ConnectionPool.Use.opening
 
   init(
-    _ settings: ConnectionSettings, on loop: EventLoop, blocking: BlockingPool, log: Logger, owner: any ConnectionOwner
+    _ settings: ConnectionSettings, on loop: EventLoop, blocking: BlockingPool, log: Logger,
+    counters: Counters? = nil, owner: any ConnectionOwner
   ) {
     self.settings = settings
     self.loop = loop
     self.blocking = blocking
     self.log = log
+    self.counters = counters
     self.owner = owner
   }
 
@@ -94,6 +97,7 @@ final class Connection: DescriptorHandler, EndOfTickWork, @unchecked Sendable {
     let name = statements[index].name
     if !statements[index].isSent {
       statements.markSent(index)
+      counters?.prepared.increment(by: 1)
       let types = query.parameters.map(\.type.rawValue)
       let isSent = pointer.map { PQsendPrepare($0, name, query.text, Int32(types.count), types) } == 1
       pipeline.sent(.prepare(statement: index, request, isRead: isRead))
@@ -107,6 +111,7 @@ final class Connection: DescriptorHandler, EndOfTickWork, @unchecked Sendable {
   private func sync(_ request: Request?) {
     if let pointer, pendingFailure == nil, PQpipelineSync(pointer) != 1 { failSoon("sending failed") }
     pipeline.sent(.sync(request))
+    counters?.roundTrips.increment(by: 1)
     needsSync = false
   }
 

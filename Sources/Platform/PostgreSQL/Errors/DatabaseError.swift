@@ -119,6 +119,7 @@ public struct DatabaseError: Error, Sendable, CustomStringConvertible {
   }
 
   func prefixed(_ prefix: String) -> DatabaseError {
-    .init(code, prefix + message, sqlState: sqlState, severity: severity, constraint: constraint, mayHaveCommitted: mayHaveCommitted)
+    .init(
+      code, prefix + message, sqlState: sqlState, severity: severity, constraint: constraint, mayHaveCommitted: mayHaveCommitted)
   }
 }

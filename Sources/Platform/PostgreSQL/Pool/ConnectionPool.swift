@@ -108,7 +108,8 @@ final class ConnectionPool: ConnectionOwner {
   private func openWhatIsNeeded() {
     var opening = connections.count { $0.use == .opening }
     while opening < queue.count && connections.count < configuration.poolSize {
-      let connection = Connection(settings, on: loop, blocking: part.blocking, log: part.log, owner: self)
+      let connection = Connection(
+        settings, on: loop, blocking: part.blocking, log: part.log, counters: part.counters, owner: self)
       connections.append(connection)
       connection.open()
       opening += 1

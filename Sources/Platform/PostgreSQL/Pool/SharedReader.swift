@@ -44,7 +44,8 @@ final class SharedReader: ConnectionOwner {
   /// Opens the first connection, or the next.
   func connect() {
     if case .closed = state { return }
-    let connection = Connection(settings, on: part.loop, blocking: part.blocking, log: part.log, owner: self)
+    let connection = Connection(
+      settings, on: part.loop, blocking: part.blocking, log: part.log, counters: part.counters, owner: self)
     self.connection = connection
     connection.open()
   }

@@ -128,10 +128,13 @@ public struct Query: ExpressibleByStringInterpolation, Sendable {
     /// A value: becomes the next parameter.
     public mutating func appendInterpolation(_ value: some SQLEncodable) { query.append(value) }
 
+    /// A value that may be missing: becomes the next parameter, NULL for nil.
+    public mutating func appendInterpolation<Value: SQLEncodable>(_ value: Value?) { query.append(value) }
+
     /// A part of the statement that is chosen by the program among literals of its own, such as a sort order.
     public mutating func appendInterpolation(fragment: StaticString) { query.append(fragment) }
 
     /// Another query as a part of this one; its parameters are numbered anew.
-    public mutating func appendInterpolation(fragment: Query) { query.append(fragment) }
+    public mutating func appendInterpolation(part: Query) { query.append(part) }
   }
 }
