@@ -114,7 +114,10 @@ let package = Package(
     executable("parley-auth", at: "Sources/Executables/parley-auth", ["AuthAPI", "ServiceKit"]),
     executable(
       "parley", at: "Sources/Executables/parley",
-      ["ParleyAPI", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "WellKnown", "JSON", "Outbound", arguments]),
+      [
+        "ParleyAPI", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "WellKnown", "JSON", "Outbound",
+        arguments,
+      ]),
     executable(
       "parley-sandbox", at: "Sources/Executables/parley-sandbox",
       ["EventLoop", "HTTP2", "RPC", "RPCServer", "JOSE", "JSON", "Telemetry", arguments, log]),
@@ -143,14 +146,18 @@ let package = Package(
     tests(
       "Runtime/RPCTests",
       [
-        "RPC", "RPCServer", "RPCClient", "HTTP2", "EventLoop", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI", "TestSupport",
+        "RPC", "RPCServer", "RPCClient", "HTTP2", "EventLoop", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI",
+        "TestSupport",
         log,
       ]),
     tests("Platform/JOSETests", ["JOSE", "JSON"]),
     tests("Platform/OutboundTests", ["Outbound", "EventLoop", "HTTP2", "RPC", "RPCServer", "TestSupport", log]),
     tests("Platform/PostgreSQLTests", ["PostgreSQL", "EventLoop", "TestSupport", log]),
-    tests("Platform/TelemetryTests", ["Telemetry", "EventLoop", "MessagesCore", "RPC", "RPCServer", "TestAPI", "TestSupport", "JSON", log, metrics]),
-    tests("Platform/ServiceKitTests", ["ServiceKit", "EventLoop", "RPC", "RPCServer", "TestAPI", "TestSupport", configuration, log]),
+    tests(
+      "Platform/TelemetryTests",
+      ["Telemetry", "EventLoop", "MessagesCore", "RPC", "RPCServer", "TestAPI", "TestSupport", "JSON", log, metrics]),
+    tests(
+      "Platform/ServiceKitTests", ["ServiceKit", "EventLoop", "RPC", "RPCServer", "TestAPI", "TestSupport", configuration, log]),
     tests(
       "Services/AuthTests",
       [
