@@ -93,8 +93,8 @@ let package = Package(
       "Platform/ServiceKit", "ServiceKit",
       [
         "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "WellKnown", "MessagesCore", "JSON", "PostgreSQL", "Outbound",
-        "Telemetry", "CShims", log, metrics, arguments, configuration, lifecycle,
-      ]),
+        "Telemetry", "CShims", "CNghttp2", "COpenSSL", "CPostgreSQL", "CCurl", log, metrics, arguments, configuration, lifecycle,
+      ], exclude: ["README.md"]),
 
     // API and providers
     floor("API", "ParleyAPI", ["MessagesCore", "RPC", "WellKnown"], exclude: ["README.md"]),

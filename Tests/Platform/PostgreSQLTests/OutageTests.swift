@@ -24,12 +24,16 @@ struct OutageTests {
         try await Session.with(test.configuration, group: test.group, log: test.log) { session in
           try await eventually("both run") {
             try await session.value(
-              "select count(*) from pg_stat_activity where datname = current_database() and state = 'active' and query like '%pg_sleep%' and pid <> pg_backend_pid()"
-            ) == 2
+              """
+              select count(*) from pg_stat_activity where datname = current_database() and state = 'active'
+              and query like '%pg_sleep%' and pid <> pg_backend_pid()
+              """) == 2
           }
           _ = try await session.run(
-            "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
-          )
+            """
+            select pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and pid <> pg_backend_pid()
+            """)
         }
         #expect(try await reading.value == 7)
         let error = await writing.value
