@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -40,5 +41,11 @@ int parley_catch_termination(int descriptor) {
 int parley_termination_signal(void) { return atomic_load(&first_signal); }
 
 int parley_make_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+int64_t parley_realtime_nanoseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
 
 char **parley_environment(void) { return environ; }

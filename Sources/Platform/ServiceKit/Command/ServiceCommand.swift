@@ -1,4 +1,4 @@
-public import ArgumentParser
+internal import ArgumentParser
 internal import Glibc
 
 /// The executable of a service: `@main struct ParleyAuth: ServiceCommand { static let service = AuthService.self }`.
@@ -13,6 +13,7 @@ public protocol ServiceCommand {
 
 extension ServiceCommand {
   /// Runs what the command line asks for, and ends the process.
+  @concurrent
   public static func main() async {
     let arguments = Array(CommandLine.arguments.dropFirst())
     do {

@@ -2,6 +2,7 @@ public import EventLoop
 public import Logging
 internal import Outbound
 internal import PostgreSQL
+internal import RPC
 internal import RPCServer
 internal import ServiceLifecycle
 internal import Telemetry
@@ -39,6 +40,14 @@ public final class ServiceInstance: Sendable {
     _ service: S.Type, settings: Settings, environment: [String: String] = [:], log: Logger,
     telemetry: ServiceTelemetry = ServiceTelemetry(), clock: WallClock = .system
   ) async throws(ServiceFailure) -> ServiceInstance {
+    try await start(
+      service, settings: settings, activation: SocketActivation(environment: environment), log: log, telemetry: telemetry, clock: clock)
+  }
+
+  static func start<S: Service>(
+    _ service: S.Type, settings: Settings, activation: SocketActivation, log: Logger,
+    telemetry: ServiceTelemetry = ServiceTelemetry(), clock: WallClock = .system
+  ) async throws(ServiceFailure) -> ServiceInstance {
     let findings = S.findings(settings)
     for finding in findings where finding.severity == .warning {
       log.warning("\(finding.message)", metadata: ["key": "\(finding.key)"])
@@ -50,7 +59,7 @@ public final class ServiceInstance: Sendable {
     let resources: ServiceResources
     do { resources = try ServiceResources(S.self, settings, log, telemetry) } catch { throw ServiceFailure(error) }
     do {
-      return try await ServiceInstance(S.self, settings, SocketActivation(environment: environment), log, clock, resources)
+      return try await ServiceInstance(S.self, settings, activation, log, clock, resources)
     } catch {
       await resources.close()
       throw ServiceFailure(error)

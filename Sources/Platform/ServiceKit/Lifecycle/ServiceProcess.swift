@@ -72,8 +72,8 @@ struct ServiceProcess<S: Service> {
   /// Whatever hangs on the way out (a job that ignores its cancellation, a peer that never closes) does not keep the process.
   private static func endAtLast(after limit: Duration) {
     _ = LoopThread(name: "last-resort") {
-      var left = timespec(tv_sec: Int(limit.components.seconds), tv_nsec: 0)
-      while nanosleep(&left, &left) != 0 && errno == EINTR {}
+      var left = UInt32(clamping: limit.components.seconds)
+      while left > 0 { left = sleep(left) }
       _exit(ExitStatus.internal.rawValue)
     }
   }

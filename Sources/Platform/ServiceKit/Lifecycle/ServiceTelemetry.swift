@@ -1,4 +1,4 @@
-public import Logging
+internal import Logging
 public import Telemetry
 
 /// Where a process's log lines and metrics go.

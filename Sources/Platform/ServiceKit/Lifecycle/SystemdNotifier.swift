@@ -1,5 +1,4 @@
-public import EventLoop
-internal import Glibc
+public import Glibc
 
 /// Tells systemd how the process is doing, by its notification protocol: datagrams on `NOTIFY_SOCKET` (sd_notify(3)).
 ///
@@ -44,7 +43,7 @@ public struct SystemdNotifier: Sendable {
     let length = socklen_t(2 + bytes.count + (isAbstract ? 0 : 1))
     withUnsafePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
-        _ = Array(text.utf8).withUnsafeBytes { sendto(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue), raw, length) }
+        _ = Array(text.utf8).withUnsafeBytes { sendto(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL), raw, length) }
       }
     }
   }

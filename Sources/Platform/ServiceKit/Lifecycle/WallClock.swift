@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CShims
 
 /// The time of day, injected so that tests can choose it.
 public struct WallClock: Sendable {
@@ -12,9 +12,5 @@ public struct WallClock: Sendable {
   public var unixSeconds: Int64 { now().components.seconds }
 
   /// The machine's clock.
-  public static let system = WallClock {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
-  }
+  public static let system = WallClock { .nanoseconds(parley_realtime_nanoseconds()) }
 }

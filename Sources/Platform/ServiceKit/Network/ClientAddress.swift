@@ -11,16 +11,20 @@ public struct ClientAddress: Sendable, Hashable, CustomStringConvertible {
   /// Takes the transport's word for it.
   init(_ peer: String) {
     guard let bytes = NetworkPrefix.addressBytes(peer) else {
-      text = peer
-      limitKey = peer
+      self.init(text: peer, limitKey: peer)
       return
     }
     self.init(bytes)
   }
 
   private init(_ bytes: [UInt8]) {
-    text = NetworkPrefix.text(bytes)
-    limitKey = bytes.count == 4 ? text : NetworkPrefix.around(bytes, length: 64).configurationText
+    let text = NetworkPrefix.text(bytes)
+    self.init(text: text, limitKey: bytes.count == 4 ? text : NetworkPrefix.around(bytes, length: 64).configurationText)
+  }
+
+  private init(text: String, limitKey: String) {
+    self.text = text
+    self.limitKey = limitKey
   }
 
   /// Finds the client behind the proxies that are trusted.
