@@ -5,20 +5,20 @@ internal import ServiceKit
 internal import Telemetry
 
 /// The broker over gRPC.
-struct TokenBrokerHandlers: BrokerV1.TokenBrokerService.Handlers {
+struct TokenBrokerHandlers: TokenBrokerService.Handlers {
   let broker: BrokerPipeline
   let proxies: TrustedProxies
 
   func exchangeToken(
-    _ request: BrokerV1.ExchangeTokenRequest, _ call: CallContext
-  ) async throws -> BrokerV1.ExchangeTokenResponse {
+    _ request: ExchangeTokenRequest, _ call: CallContext
+  ) async throws -> ExchangeTokenResponse {
     let (token, secondsLeft) = try await answer { () async throws(Refusal) in
       try await broker.exchange(self.request(call, capability: request.capability))
     }
     return .init(accessToken: token.value, tokenType: token.type, expiresIn: Int32(clamping: secondsLeft))
   }
 
-  func whoAmI(_ request: BrokerV1.WhoAmIRequest, _ call: CallContext) async throws -> BrokerV1.WhoAmIResponse {
+  func whoAmI(_ request: WhoAmIRequest, _ call: CallContext) async throws -> WhoAmIResponse {
     let caller = try await answer { () async throws(Refusal) in try await broker.whoAmI(self.request(call)) }
     return .init(
       sub: caller.subject, email: caller.email, emailVerified: caller.emailIsVerified, name: caller.name, picture: caller.picture,

@@ -11,7 +11,7 @@ public enum AuthService: Service {
   /// The broker's keys.
   public static let configuration: [any ConfigurationKeyDeclaration] = BrokerKeys.all
   /// The broker.
-  public static let services: [ServiceDescriptor] = [BrokerV1.TokenBrokerService.descriptor]
+  public static let services: [ServiceDescriptor] = [TokenBrokerService.descriptor]
   /// The schema `auth`.
   public static let migrations: [Migration] = AuthMigrations.all
 

@@ -2,7 +2,9 @@ internal import AuthDomain
 internal import AuthStore
 internal import EventLoop
 internal import GoogleProvider
+internal import Logging
 internal import ParleyAPI
+internal import RPC
 internal import ServiceKit
 
 /// The broker, put together: Google behind its ports, the database behind its limits and its audit.
@@ -39,7 +41,7 @@ struct TokenBroker: Sendable {
   var parts: ServiceParts {
     context.health.set(Self.keysCondition, holds: false)
     return ServiceParts(
-      services: [BrokerV1.TokenBrokerService.routes(TokenBrokerHandlers(broker: pipeline, proxies: context.proxies))],
+      services: [TokenBrokerService.routes(TokenBrokerHandlers(broker: pipeline, proxies: context.proxies))],
       // The order of the broker's work is a contract: the limit by address comes before any look at the token.
       guards: [.googleIDToken: .handlers],
       http: BrokerHTTPRoutes(broker: pipeline, proxies: context.proxies).routes,
