@@ -103,7 +103,7 @@ let package = Package(
 
     // Services
     floor("Services/Auth/Domain", "AuthDomain"),
-    floor("Services/Auth/Store", "AuthStore", ["AuthDomain", "PostgreSQL"]),
+    floor("Services/Auth/Store", "AuthStore", ["AuthDomain", "EventLoop", "PostgreSQL"]),
     floor(
       "Services/Auth/API", "AuthAPI",
       [
