@@ -14,9 +14,9 @@ let settings: [SwiftSetting] =
     .unsafeFlags(["-enforce-exclusivity=unchecked"]),
   ] + (Context.environment["PARLEY_STRICT"] == "1" ? [.treatAllWarnings(as: .error)] : [])
 
-func floor(_ path: String, _ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+func floor(_ path: String, _ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
   .target(
-    name: name, dependencies: dependencies, path: "Sources/\(path)", exclude: [], swiftSettings: settings)
+    name: name, dependencies: dependencies, path: "Sources/\(path)", exclude: exclude, swiftSettings: settings)
 }
 
 func executable(_ name: String, at path: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -84,7 +84,7 @@ let package = Package(
       ["Buffers", "RPCWire", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "RPC", "WellKnown", "CShims", log]),
 
     // Platform
-    floor("Platform/JOSE", "JOSE", ["JSON", "COpenSSL", "CShims"]),
+    floor("Platform/JOSE", "JOSE", ["JSON", "COpenSSL"], exclude: ["README.md"]),
     floor("Platform/Outbound", "Outbound", ["EventLoop", "CCurl", "CShims", log]),
     floor("Platform/PostgreSQL", "PostgreSQL", ["EventLoop", "CPostgreSQL", "CShims", "COpenSSL", log]),
     floor("Platform/Telemetry", "Telemetry", ["JSON", "EventLoop", "RPC", "RPCServer", "CShims", log, metrics, metricsCore]),
