@@ -1,0 +1,127 @@
+public import EventLoop
+public import Logging
+internal import Synchronization
+
+/// The way out over HTTP: HTTP/2 over TLS where the peer speaks it, HTTP/1.1 otherwise, by libcurl on the event loops.
+///
+/// A request made by a task on one of the loops runs on that loop, over that loop's connections, and never leaves it; one
+/// made elsewhere goes to the loops in turn. Every limit (time, size, scheme), every retry and every circuit is applied here.
+///
+/// Shut it down before the loops end; what is still under way then fails with ``OutboundError/Code/cancelled``.
+public final class HTTPClient: Sendable {
+  /// What holds for all requests.
+  public let configuration: HTTPClientConfiguration
+  private let multis: [CurlMulti]
+  private let next = Atomic(0)
+  private let counters = OutboundCounters()
+  private let circuits: CircuitBreakers?
+  private let clock: OutboundClock
+  private let log: Logger
+
+  /// A client on these loops, at least one. Connects when it is first used.
+  public init(
+    loops: [EventLoop], configuration: HTTPClientConfiguration = .init(), clock: OutboundClock = .system,
+    logger: Logger = Logger(label: "parley.outbound")
+  ) {
+    precondition(!loops.isEmpty, "a client has at least one loop")
+    let counters = counters
+    self.configuration = configuration
+    self.clock = clock
+    log = logger
+    circuits = configuration.circuit.map { CircuitBreakers($0) }
+    multis = loops.map { CurlMulti(on: $0, configuration, counters) }
+  }
+
+  deinit {
+    for multi in multis { multi.loop.execute { multi.close() } }
+  }
+
+  /// What the client has done so far.
+  public var statistics: OutboundStatistics { counters.snapshot() }
+
+  /// Sends a request and returns the whole response, whatever its status.
+  ///
+  /// - Throws: ``OutboundError`` when there is no response; cancelling the task ends the transfer at the end of the loop's tick.
+  public func send(_ request: HTTPRequest) async throws(OutboundError) -> HTTPResponse {
+    let target = try TargetURL(request.url, plainHTTP: configuration.plainHTTP)
+    guard request.method.name.utf8.allSatisfy(HTTPHeaders.Field.isTokenByte), !request.method.name.isEmpty else {
+      throw .init(.invalidRequest, "\(target.safeText): the method is not a token")
+    }
+    guard request.headers.allSatisfy(\.isSendable) else {
+      throw .init(.invalidRequest, "\(request.method) \(target.safeText): a header field cannot be sent")
+    }
+    let deadline = min(request.deadline ?? .distantFuture, clock.now().advanced(by: request.timeout ?? configuration.timeout))
+    let retry = request.isRepeatable ? request.retry ?? configuration.retry : .never
+    let multi = currentMulti()
+    var attempt = 1
+    while true {
+      let outcome = try await self.attempt(request, to: target, on: multi, until: deadline, retry)
+      guard
+        let delay = retry.delay(
+          after: outcome, attempt: attempt, jitter: clock.random(), unixSeconds: clock.unixSeconds()),
+        clock.now().advanced(by: delay) < deadline
+      else { return try outcome.get() }
+      log.debug(
+        "retrying", metadata: ["request": "\(request.method) \(target.safeText)", "attempt": "\(attempt)", "delay": "\(delay)"])
+      do { try await clock.sleep(delay, multi.loop) } catch {
+        throw .init(.cancelled, "\(request.method) \(target.safeText): cancelled between attempts")
+      }
+      counters.retries.add(1, ordering: .relaxed)
+      attempt += 1
+    }
+  }
+
+  /// Fails what is under way and closes all connections. Later requests fail with ``OutboundError/Code/cancelled``.
+  public func shutDown() async {
+    for multi in multis {
+      await withCheckedContinuation { done in
+        if multi.loop.isCurrent {
+          multi.close()
+          done.resume()
+        } else {
+          multi.loop.execute {
+            multi.close()
+            done.resume()
+          }
+        }
+      }
+    }
+  }
+
+  // MARK: One attempt
+
+  private func attempt(
+    _ request: HTTPRequest, to target: TargetURL, on multi: CurlMulti, until deadline: MonotonicInstant, _ retry: RetryPolicy
+  ) async throws(OutboundError) -> Result<HTTPResponse, OutboundError> {
+    let left = deadline.duration(since: clock.now())
+    guard left > .zero else { throw .init(.timeout, "\(request.method) \(target.safeText): the deadline had passed") }
+    if let wait = circuits?.admit(target.origin, now: clock.now()) {
+      counters.refusedByCircuit.add(1, ordering: .relaxed)
+      throw .init(.circuitOpen, "\(request.method) \(target.safeText): the host failed too often", retryAfter: wait)
+    }
+    let limit = min(left, retry.attemptTimeout ?? left)
+    let outcome = await perform(Transfer(request, to: target, configuration, limit: limit), on: multi)
+    if circuits?.record(outcome, of: target.origin, limit: limit, now: clock.now()) == true {
+      counters.circuitsOpened.add(1, ordering: .relaxed)
+      log.warning("circuit opened", metadata: ["origin": "\(target.origin)"])
+    }
+    return outcome
+  }
+
+  private func perform(_ transfer: Transfer, on multi: CurlMulti) async -> Result<HTTPResponse, OutboundError> {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        transfer.continuation = continuation
+        if multi.loop.isCurrent { multi.start(transfer) } else { multi.loop.execute { multi.start(transfer) } }
+      }
+    } onCancel: {
+      if multi.loop.isCurrent { multi.cancel(transfer) } else { multi.loop.execute { multi.cancel(transfer) } }
+    }
+  }
+
+  private func currentMulti() -> CurlMulti {
+    if let loop = EventLoop.current, let own = multis.first(where: { $0.loop === loop }) { return own }
+    let turn = next.wrappingAdd(1, ordering: .relaxed).oldValue
+    return multis[Int(UInt(bitPattern: turn) % UInt(multis.count))]
+  }
+}

@@ -1,0 +1,99 @@
+internal import CCurl
+internal import EventLoop
+
+/// One attempt: what is sent, what has arrived, and who waits for it.
+///
+/// Whoever waits is told exactly once, even when the loop ends before it has seen the transfer: then by `deinit`.
+// SAFETY: written by the caller before it is handed to the loop, and touched on the loop only from then on.
+final class Transfer: @unchecked Sendable {
+  let request: HTTPRequest
+  let target: TargetURL
+  let configuration: HTTPClientConfiguration
+  /// How long this attempt may take.
+  let limit: Duration
+  var continuation: CheckedContinuation<Result<HTTPResponse, OutboundError>, Never>?
+
+  /// The easy handle while the attempt is under way.
+  var easy: UnsafeMutableRawPointer?
+  /// The request's header list, which libcurl reads until the end.
+  var headerList: UnsafeMutablePointer<curl_slist>?
+  var isCancelled = false
+  private var headers = HTTPHeaders()
+  private var headerBytes = 0
+  private(set) var headersAreWhole = false
+  private var body: [UInt8] = []
+  private(set) var isTooLarge = false
+
+  init(_ request: HTTPRequest, to target: TargetURL, _ configuration: HTTPClientConfiguration, limit: Duration) {
+    self.request = request
+    self.target = target
+    self.configuration = configuration
+    self.limit = limit
+  }
+
+  deinit {
+    if let headerList { curl_slist_free_all(headerList) }
+    continuation?.resume(returning: .failure(failure(.cancelled, "the event loop has ended")))
+  }
+
+  var maximumResponseSize: Int { request.maximumResponseSize ?? configuration.maximumResponseSize }
+
+  func finish(_ result: Result<HTTPResponse, OutboundError>) {
+    guard let continuation else { return }
+    self.continuation = nil
+    continuation.resume(returning: result)
+  }
+
+  func failure(_ code: OutboundError.Code, _ reason: String) -> OutboundError {
+    .init(code, "\(request.method) \(target.safeText): \(reason)")
+  }
+
+  func response(status: Int, version: HTTPResponse.Version) -> HTTPResponse {
+    .init(status: status, headers: headers, body: body, version: version)
+  }
+
+  // MARK: What arrives
+
+  /// Takes part of the body. False ends the transfer.
+  func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard body.count + bytes.count <= maximumResponseSize else {
+      isTooLarge = true
+      return false
+    }
+    body.append(contentsOf: bytes)
+    return true
+  }
+
+  /// Takes one line of a header section, of which there are several when an interim response or a redirect comes first.
+  /// False ends the transfer.
+  func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
+    headerBytes += line.count
+    guard headerBytes <= configuration.maximumHeaderSize else {
+      isTooLarge = true
+      return false
+    }
+    let text = line.trimmed
+    if text.starts(with: Array("HTTP/".utf8)) {
+      headers = HTTPHeaders()
+      headersAreWhole = false
+      body.removeAll()
+    } else if text.isEmpty {
+      headersAreWhole = true
+    } else if !headersAreWhole, let colon = text.firstIndex(of: UInt8(ascii: ":")) {
+      headers.add(
+        String(decoding: text[..<colon], as: UTF8.self),
+        String(decoding: UnsafeRawBufferPointer(rebasing: text[(colon + 1)...]).trimmed, as: UTF8.self))
+    }
+    return true
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Without blanks and line ends around it.
+  fileprivate var trimmed: UnsafeRawBufferPointer {
+    var (start, end) = (0, count)
+    while start < end, self[start] <= 0x20 { start += 1 }
+    while end > start, self[end - 1] <= 0x20 { end -= 1 }
+    return .init(rebasing: self[start..<end])
+  }
+}
