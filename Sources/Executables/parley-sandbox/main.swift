@@ -1,1 +1,3 @@
-
+// Before any other thread exists, so that all of them leave the signals to `serve`.
+TerminationSignal.block()
+await SandboxCommand.main()
