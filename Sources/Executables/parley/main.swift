@@ -1,1 +1,1 @@
-
+await ParleyCommand.main()
