@@ -7,7 +7,7 @@ enum HostileClaims {
     let now = TestTokens.now
     var table: [JudgedToken] = []
     func add(_ name: String, _ value: JSONValue?, _ verdict: String) {
-      let spelling = value.map { String($0.description.prefix(60)) } ?? "absent"
+      let spelling = value.map { $0.description.unicodeScalars.prefix(60).map { $0.escaped(asASCII: true) }.joined() } ?? "absent"
       table.append(JudgedToken("\(name) \(spelling)", TestTokens.token(TestTokens.claims([(name, value)])), verdict))
     }
     func add(_ name: String, _ values: [JSONValue], _ verdict: String) {

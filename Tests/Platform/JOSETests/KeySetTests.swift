@@ -19,7 +19,7 @@ struct HostileKey: Sendable, CustomTestStringConvertible {
       var key = base
       key["kid"] = "hostile"
       key[name] = value
-      let spelling = value.map { String($0.description.prefix(40)) } ?? "absent"
+      let spelling = value.map { "\($0.description.prefix(24))…\($0.description.count)…\($0.description.suffix(8))" } ?? "absent"
       table.append(HostileKey(name: "\(base["kty"]!) \(name) \(spelling)", key: .object(key), reason: reason))
     }
     func numbers(_ name: String, _ bytes: [UInt8], _ reason: String) {
