@@ -70,8 +70,9 @@ let package = Package(
     floor("Runtime/Buffers", "Buffers"),
     floor("Runtime/JSON", "JSON"),
     floor("Runtime/EventLoop", "EventLoop", ["CShims"]),
-    floor("Runtime/MessagesCore", "MessagesCore", ["Buffers", "JSON"]),
-    floor("Runtime/MessagesWire", "MessagesWire", ["Buffers", "MessagesCore", "CProtobufC", "CShims"]),
+    floor("Runtime/MessagesCore", "MessagesCore", ["Buffers", "JSON"], exclude: ["README.md"]),
+    floor(
+      "Runtime/MessagesWire", "MessagesWire", ["Buffers", "MessagesCore", "CProtobufC", "CShims"], exclude: ["README.md"]),
     floor("Runtime/HTTP2", "HTTP2", ["Buffers", "EventLoop", "CNghttp2", "COpenSSL", "CShims"]),
     floor("Runtime/RPC", "RPC", ["MessagesCore"]),
     floor("Runtime/WellKnown", "WellKnown", ["MessagesCore", "RPC"]),
@@ -96,7 +97,7 @@ let package = Package(
       ]),
 
     // API and providers
-    floor("API", "ParleyAPI", ["MessagesCore", "RPC", "WellKnown"]),
+    floor("API", "ParleyAPI", ["MessagesCore", "RPC", "WellKnown"], exclude: ["README.md"]),
     floor("Providers/Google", "GoogleProvider", ["EventLoop", "JOSE", "JSON", "Outbound", log]),
 
     // Services
@@ -123,7 +124,7 @@ let package = Package(
 
     // Tests
     .target(
-      name: "TestAPI", dependencies: ["MessagesCore", "RPC", "WellKnown"], path: "Tests/Support/TestAPI",
+      name: "TestAPI", dependencies: ["MessagesCore", "RPC", "WellKnown", "ParleyAPI"], path: "Tests/Support/TestAPI",
       swiftSettings: settings),
     .target(
       name: "TestSupport",
@@ -137,7 +138,7 @@ let package = Package(
     tests("House", []),
     tests("Runtime/EventLoopTests", ["EventLoop", "TestSupport"]),
     tests("Runtime/JSONTests", ["JSON"]),
-    tests("Runtime/MessagesTests", ["MessagesCore", "MessagesWire", "WellKnown", "TestAPI", "JSON"]),
+    tests("Runtime/MessagesTests", ["Buffers", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI", "JSON"]),
     tests("Runtime/HTTP2Tests", ["HTTP2", "EventLoop", "TestSupport", "COpenSSL", "CNghttp2", "CShims"]),
     tests(
       "Runtime/RPCTests",

@@ -1,3 +1,4 @@
+import Buffers
 public import MessagesCore
 
 /// Conveniences for code that is not on a hot path: each call has a coder of its own.

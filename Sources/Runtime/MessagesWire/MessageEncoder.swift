@@ -1,3 +1,4 @@
+public import Buffers
 import CProtobufC
 public import MessagesCore
 

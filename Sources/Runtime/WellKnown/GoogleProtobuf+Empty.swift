@@ -35,3 +35,15 @@ extension GoogleProtobuf {
     }
   }
 }
+
+extension FileDescriptor {
+  /// `google/protobuf/empty.proto`.
+  public static let googleProtobufEmpty: FileDescriptor = .init(
+    "google/protobuf/empty.proto", dependencies: [],
+    base64: """
+      Chtnb29nbGUvcHJvdG9idWYvZW1wdHkucHJvdG8SD2dvb2dsZS5wcm90b2J1ZiIHCgVFbXB0eUJ9ChNjb20uZ29vZ2xlLnByb3RvYnVmQgpFbXB0eVBy\
+      b3RvUAFaLmdvb2dsZS5nb2xhbmcub3JnL3Byb3RvYnVmL3R5cGVzL2tub3duL2VtcHR5cGL4AQGiAgNHUEKqAh5Hb29nbGUuUHJvdG9idWYuV2VsbEtu\
+      b3duVHlwZXNiBnByb3RvMw==
+      """
+  )
+}

@@ -241,3 +241,15 @@ extension GoogleProtobuf {
     }
   }
 }
+
+extension FileDescriptor {
+  /// `google/protobuf/field_mask.proto`.
+  public static let googleProtobufFieldMask: FileDescriptor = .init(
+    "google/protobuf/field_mask.proto", dependencies: [],
+    base64: """
+      CiBnb29nbGUvcHJvdG9idWYvZmllbGRfbWFzay5wcm90bxIPZ29vZ2xlLnByb3RvYnVmIiEKCUZpZWxkTWFzaxIUCgVwYXRocxgBIAMoCVIFcGF0aHNC\
+      hQEKE2NvbS5nb29nbGUucHJvdG9idWZCDkZpZWxkTWFza1Byb3RvUAFaMmdvb2dsZS5nb2xhbmcub3JnL3Byb3RvYnVmL3R5cGVzL2tub3duL2ZpZWxk\
+      bWFza3Bi+AEBogIDR1BCqgIeR29vZ2xlLlByb3RvYnVmLldlbGxLbm93blR5cGVzYgZwcm90bzM=
+      """
+  )
+}

@@ -45,3 +45,15 @@ extension GoogleProtobuf {
     }
   }
 }
+
+extension FileDescriptor {
+  /// `google/protobuf/source_context.proto`.
+  public static let googleProtobufSourceContext: FileDescriptor = .init(
+    "google/protobuf/source_context.proto", dependencies: [],
+    base64: """
+      CiRnb29nbGUvcHJvdG9idWYvc291cmNlX2NvbnRleHQucHJvdG8SD2dvb2dsZS5wcm90b2J1ZiIsCg1Tb3VyY2VDb250ZXh0EhsKCWZpbGVfbmFtZRgB\
+      IAEoCVIIZmlsZU5hbWVCigEKE2NvbS5nb29nbGUucHJvdG9idWZCElNvdXJjZUNvbnRleHRQcm90b1ABWjZnb29nbGUuZ29sYW5nLm9yZy9wcm90b2J1\
+      Zi90eXBlcy9rbm93bi9zb3VyY2Vjb250ZXh0cGKiAgNHUEKqAh5Hb29nbGUuUHJvdG9idWYuV2VsbEtub3duVHlwZXNiBnByb3RvMw==
+      """
+  )
+}

@@ -297,3 +297,21 @@ extension GoogleProtobufCompiler {
     }
   }
 }
+
+extension FileDescriptor {
+  /// `google/protobuf/compiler/plugin.proto`.
+  public static let googleProtobufCompilerPlugin: FileDescriptor = .init(
+    "google/protobuf/compiler/plugin.proto", dependencies: [.googleProtobufDescriptor],
+    base64: """
+      CiVnb29nbGUvcHJvdG9idWYvY29tcGlsZXIvcGx1Z2luLnByb3RvEhhnb29nbGUucHJvdG9idWYuY29tcGlsZXIaIGdvb2dsZS9wcm90b2J1Zi9kZXNj\
+      cmlwdG9yLnByb3RvImMKB1ZlcnNpb24SFAoFbWFqb3IYASABKAVSBW1ham9yEhQKBW1pbm9yGAIgASgFUgVtaW5vchIUCgVwYXRjaBgDIAEoBVIFcGF0\
+      Y2gSFgoGc3VmZml4GAQgASgJUgZzdWZmaXgi8QEKFENvZGVHZW5lcmF0b3JSZXF1ZXN0EigKEGZpbGVfdG9fZ2VuZXJhdGUYASADKAlSDmZpbGVUb0dl\
+      bmVyYXRlEhwKCXBhcmFtZXRlchgCIAEoCVIJcGFyYW1ldGVyEkMKCnByb3RvX2ZpbGUYDyADKAsyJC5nb29nbGUucHJvdG9idWYuRmlsZURlc2NyaXB0\
+      b3JQcm90b1IJcHJvdG9GaWxlEkwKEGNvbXBpbGVyX3ZlcnNpb24YAyABKAsyIS5nb29nbGUucHJvdG9idWYuY29tcGlsZXIuVmVyc2lvblIPY29tcGls\
+      ZXJWZXJzaW9uIr8CChVDb2RlR2VuZXJhdG9yUmVzcG9uc2USFAoFZXJyb3IYASABKAlSBWVycm9yEi0KEnN1cHBvcnRlZF9mZWF0dXJlcxgCIAEoBFIR\
+      c3VwcG9ydGVkRmVhdHVyZXMSSAoEZmlsZRgPIAMoCzI0Lmdvb2dsZS5wcm90b2J1Zi5jb21waWxlci5Db2RlR2VuZXJhdG9yUmVzcG9uc2UuRmlsZVIE\
+      ZmlsZRpdCgRGaWxlEhIKBG5hbWUYASABKAlSBG5hbWUSJwoPaW5zZXJ0aW9uX3BvaW50GAIgASgJUg5pbnNlcnRpb25Qb2ludBIYCgdjb250ZW50GA8g\
+      ASgJUgdjb250ZW50IjgKB0ZlYXR1cmUSEAoMRkVBVFVSRV9OT05FEAASGwoXRkVBVFVSRV9QUk9UTzNfT1BUSU9OQUwQAQ==
+      """
+  )
+}

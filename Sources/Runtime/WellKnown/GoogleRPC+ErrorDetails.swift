@@ -670,3 +670,29 @@ extension GoogleRPC {
     }
   }
 }
+
+extension FileDescriptor {
+  /// `google/rpc/error_details.proto`.
+  public static let googleRpcErrorDetails: FileDescriptor = .init(
+    "google/rpc/error_details.proto", dependencies: [.googleProtobufDuration],
+    base64: """
+      Ch5nb29nbGUvcnBjL2Vycm9yX2RldGFpbHMucHJvdG8SCmdvb2dsZS5ycGMaHmdvb2dsZS9wcm90b2J1Zi9kdXJhdGlvbi5wcm90byK5AQoJRXJyb3JJ\
+      bmZvEhYKBnJlYXNvbhgBIAEoCVIGcmVhc29uEhYKBmRvbWFpbhgCIAEoCVIGZG9tYWluEj8KCG1ldGFkYXRhGAMgAygLMiMuZ29vZ2xlLnJwYy5FcnJv\
+      ckluZm8uTWV0YWRhdGFFbnRyeVIIbWV0YWRhdGEaOwoNTWV0YWRhdGFFbnRyeRIQCgNrZXkYASABKAlSA2tleRIUCgV2YWx1ZRgCIAEoCVIFdmFsdWU6\
+      AjgBIkcKCVJldHJ5SW5mbxI6CgtyZXRyeV9kZWxheRgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvblIKcmV0cnlEZWxheSJICglEZWJ1Z0lu\
+      Zm8SIwoNc3RhY2tfZW50cmllcxgBIAMoCVIMc3RhY2tFbnRyaWVzEhYKBmRldGFpbBgCIAEoCVIGZGV0YWlsIpsBCgxRdW90YUZhaWx1cmUSQgoKdmlv\
+      bGF0aW9ucxgBIAMoCzIiLmdvb2dsZS5ycGMuUXVvdGFGYWlsdXJlLlZpb2xhdGlvblIKdmlvbGF0aW9ucxpHCglWaW9sYXRpb24SGAoHc3ViamVjdBgB\
+      IAEoCVIHc3ViamVjdBIgCgtkZXNjcmlwdGlvbhgCIAEoCVILZGVzY3JpcHRpb24ivQEKE1ByZWNvbmRpdGlvbkZhaWx1cmUSSQoKdmlvbGF0aW9ucxgB\
+      IAMoCzIpLmdvb2dsZS5ycGMuUHJlY29uZGl0aW9uRmFpbHVyZS5WaW9sYXRpb25SCnZpb2xhdGlvbnMaWwoJVmlvbGF0aW9uEhIKBHR5cGUYASABKAlS\
+      BHR5cGUSGAoHc3ViamVjdBgCIAEoCVIHc3ViamVjdBIgCgtkZXNjcmlwdGlvbhgDIAEoCVILZGVzY3JpcHRpb24ijAIKCkJhZFJlcXVlc3QSUAoQZmll\
+      bGRfdmlvbGF0aW9ucxgBIAMoCzIlLmdvb2dsZS5ycGMuQmFkUmVxdWVzdC5GaWVsZFZpb2xhdGlvblIPZmllbGRWaW9sYXRpb25zGqsBCg5GaWVsZFZp\
+      b2xhdGlvbhIUCgVmaWVsZBgBIAEoCVIFZmllbGQSIAoLZGVzY3JpcHRpb24YAiABKAlSC2Rlc2NyaXB0aW9uEhYKBnJlYXNvbhgDIAEoCVIGcmVhc29u\
+      EkkKEWxvY2FsaXplZF9tZXNzYWdlGAQgASgLMhwuZ29vZ2xlLnJwYy5Mb2NhbGl6ZWRNZXNzYWdlUhBsb2NhbGl6ZWRNZXNzYWdlIk8KC1JlcXVlc3RJ\
+      bmZvEh0KCnJlcXVlc3RfaWQYASABKAlSCXJlcXVlc3RJZBIhCgxzZXJ2aW5nX2RhdGEYAiABKAlSC3NlcnZpbmdEYXRhIpABCgxSZXNvdXJjZUluZm8S\
+      IwoNcmVzb3VyY2VfdHlwZRgBIAEoCVIMcmVzb3VyY2VUeXBlEiMKDXJlc291cmNlX25hbWUYAiABKAlSDHJlc291cmNlTmFtZRIUCgVvd25lchgDIAEo\
+      CVIFb3duZXISIAoLZGVzY3JpcHRpb24YBCABKAlSC2Rlc2NyaXB0aW9uIm8KBEhlbHASKwoFbGlua3MYASADKAsyFS5nb29nbGUucnBjLkhlbHAuTGlu\
+      a1IFbGlua3MaOgoETGluaxIgCgtkZXNjcmlwdGlvbhgBIAEoCVILZGVzY3JpcHRpb24SEAoDdXJsGAIgASgJUgN1cmwiRAoQTG9jYWxpemVkTWVzc2Fn\
+      ZRIWCgZsb2NhbGUYASABKAlSBmxvY2FsZRIYCgdtZXNzYWdlGAIgASgJUgdtZXNzYWdlYgZwcm90bzM=
+      """
+  )
+}

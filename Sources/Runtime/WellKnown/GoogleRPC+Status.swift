@@ -57,3 +57,15 @@ extension GoogleRPC {
     }
   }
 }
+
+extension FileDescriptor {
+  /// `google/rpc/status.proto`.
+  public static let googleRpcStatus: FileDescriptor = .init(
+    "google/rpc/status.proto", dependencies: [.googleProtobufAny],
+    base64: """
+      Chdnb29nbGUvcnBjL3N0YXR1cy5wcm90bxIKZ29vZ2xlLnJwYxoZZ29vZ2xlL3Byb3RvYnVmL2FueS5wcm90byJmCgZTdGF0dXMSEgoEY29kZRgBIAEo\
+      BVIEY29kZRIYCgdtZXNzYWdlGAIgASgJUgdtZXNzYWdlEi4KB2RldGFpbHMYAyADKAsyFC5nb29nbGUucHJvdG9idWYuQW55UgdkZXRhaWxzYgZwcm90\
+      bzM=
+      """
+  )
+}

@@ -1,3 +1,4 @@
+import Buffers
 import MessagesCore
 import MessagesWire
 import TestAPI

@@ -14,6 +14,7 @@ struct TypeIndex {
 
   private(set) var entries: [String: Entry] = [:]
   private var owners: [String: String] = [:]
+  private var modules: [String: String] = [:]
 
   /// Indexes the files.
   ///
@@ -22,11 +23,19 @@ struct TypeIndex {
     for file in files {
       let package = file.package ?? ""
       let module = parameters.module(ofPackage: package)
+      modules[file.name ?? ""] = module
       let scope = SwiftNames.namespace(ofPackage: package) ?? ""
       for message in file.messageType { try add(message, in: ".\(package)", scope, module, file) }
       for item in file.enumType { try add(item, in: ".\(package)", scope, module, file) }
+      for service in file.service {
+        let name = service.name ?? ""
+        try claim(join(scope, SwiftNames.type(name, suffix: "Service")), module, "\(package).\(name)")
+      }
     }
   }
+
+  /// The module that a file's code is in.
+  func module(ofFile path: String) -> String { modules[path] ?? "" }
 
   /// What a `type_name` refers to.
   func entry(_ fullName: String?) throws(GenerationError) -> Entry {

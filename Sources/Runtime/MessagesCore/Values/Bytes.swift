@@ -124,3 +124,16 @@ extension Bytes: CustomStringConvertible {
   /// The count only: bodies may be secret.
   public var description: String { "\(count) bytes" }
 }
+
+extension Bytes {
+  /// The bytes as base64 text (RFC 4648, standard alphabet, padded).
+  public var base64: String {
+    String(decoding: withUnsafeBytes { Base64.encode($0) }, as: UTF8.self)
+  }
+
+  /// The bytes of base64 text in either alphabet, padded or not; nil if it is not base64.
+  public init?(base64 text: String) {
+    guard let bytes = Base64.decode(text.utf8) else { return nil }
+    self.init(bytes)
+  }
+}

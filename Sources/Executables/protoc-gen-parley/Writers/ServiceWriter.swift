@@ -1,0 +1,145 @@
+import WellKnown
+
+/// Writes a service: its methods, what serves them, and a client.
+struct ServiceWriter {
+  private struct Method {
+    let proto: GoogleProtobuf.MethodDescriptorProto
+    let name: String
+    let request: String
+    let response: String
+    let access: String
+    let comment: String?
+
+    var isClientStreaming: Bool { proto.clientStreaming ?? false }
+    var isServerStreaming: Bool { proto.serverStreaming ?? false }
+
+    var kind: String {
+      switch (isClientStreaming, isServerStreaming) {
+      case (false, false): "unary"
+      case (true, false): "clientStreaming"
+      case (false, true): "serverStreaming"
+      case (true, true): "bidirectional"
+      }
+    }
+
+    var idempotency: String {
+      switch proto.options?.idempotencyLevel {
+      case .noSideEffects: ", idempotency: .noSideEffects"
+      case .idempotent: ", idempotency: .idempotent"
+      default: ""
+      }
+    }
+  }
+
+  private let service: GoogleProtobuf.ServiceDescriptorProto
+  private let fullName: String
+  private let methods: [Method]
+  private let comment: String?
+  private let context: FileContext
+
+  private var visibility: String { context.visibility }
+
+  init(
+    _ service: GoogleProtobuf.ServiceDescriptorProto, index: Int, _ comments: Comments, _ context: FileContext
+  ) throws(GenerationError) {
+    self.service = service
+    self.context = context
+    fullName = "\(context.package).\(service.name ?? "")"
+    comment = comments[[6, Int32(index)]]
+    var methods: [Method] = []
+    for (position, method) in service.method.enumerated() {
+      methods.append(
+        Method(
+          proto: method, name: SwiftNames.member(method.name ?? ""), request: try context.types.entry(method.inputType).swiftName,
+          response: try context.types.entry(method.outputType).swiftName,
+          access: try AccessOption.access(of: method, in: fullName, package: context.package),
+          comment: comments[[6, Int32(index), 2, Int32(position)]]))
+    }
+    self.methods = methods
+  }
+
+  func write(to out: inout CodePrinter) {
+    out.document(comment, fallback: "`\(fullName)`.")
+    out.block("\(visibility) enum \(SwiftNames.type(service.name ?? "", suffix: "Service")) {") { out in
+      writeMethods(to: &out)
+      writeHandlers(to: &out)
+      writeRoutes(to: &out)
+      if methods.contains(where: { $0.kind == "unary" }) { writeClient(to: &out) }
+    }
+  }
+
+  private func writeMethods(to out: inout CodePrinter) {
+    out.document(nil, fallback: "The service's name and methods.")
+    let list = methods.map { "Methods.\($0.name).info" }.joined(separator: ", ")
+    out.line("\(visibility) static let descriptor: ServiceDescriptor = .init(name: \"\(fullName)\", methods: [\(list)])")
+    out.line()
+    out.document(nil, fallback: "The file that declares the service, for reflection.")
+    out.line("\(visibility) static var file: FileDescriptor { .\(FileDescriptorWriter.member(context.file)) }")
+    out.line()
+    out.document(nil, fallback: "The methods of `\(fullName)`.")
+    out.block("\(visibility) enum Methods {") { out in
+      for method in methods {
+        out.document(method.comment, fallback: "`\(method.proto.name ?? "")`.")
+        out.block(
+          "\(visibility) static let \(SwiftNames.escaped(method.name)): MethodDescriptor<\(method.request), \(method.response)> = .init(",
+          closing: ")"
+        ) { out in
+          out.line(
+            "service: \"\(fullName)\", name: \"\(method.proto.name ?? "")\", kind: .\(method.kind), access: .\(method.access)\(method.idempotency)"
+          )
+        }
+      }
+    }
+  }
+
+  private func writeHandlers(to out: inout CodePrinter) {
+    out.line()
+    out.document(nil, fallback: "The code that serves `\(fullName)`.")
+    out.block("\(visibility) protocol Handlers: Sendable {") { out in
+      for method in methods {
+        out.document(method.comment, fallback: "`\(method.proto.name ?? "")`.")
+        let requests = method.isClientStreaming ? "_ requests: RequestStream<\(method.request)>" : "_ request: \(method.request)"
+        let responses = method.isServerStreaming ? ", _ responses: ResponseWriter<\(method.response)>" : ""
+        let result = method.isServerStreaming ? "" : " -> \(method.response)"
+        out.line("func \(SwiftNames.escaped(method.name))(\(requests)\(responses), _ call: CallContext) async throws\(result)")
+      }
+    }
+  }
+
+  private func writeRoutes(to out: inout CodePrinter) {
+    out.line()
+    out.document(nil, fallback: "Joins the methods with the code that serves them.")
+    out.block("\(visibility) static func routes(_ handlers: some Handlers) -> ServiceRoutes {") { out in
+      out.block("ServiceRoutes(descriptor, [", closing: "])") { out in
+        for method in methods {
+          let requests = method.isClientStreaming ? "requests" : "request"
+          let responses = method.isServerStreaming ? ", responses" : ""
+          let arguments = "\(requests)\(responses), call"
+          out.line(
+            ".\(method.kind)(Methods.\(method.name)) { \(arguments) in try await handlers.\(method.name)(\(arguments)) },")
+        }
+      }
+    }
+  }
+
+  private func writeClient(to out: inout CodePrinter) {
+    out.line()
+    out.document(nil, fallback: "Calls the unary methods of `\(fullName)`.")
+    out.block("\(visibility) struct Client: Sendable {") { out in
+      out.document(nil, fallback: "The way to the service.")
+      out.line("\(visibility) let channel: any Channel")
+      out.line()
+      out.document(nil, fallback: "A client over a channel.")
+      out.line("\(visibility) init(_ channel: any Channel) { self.channel = channel }")
+      for method in methods where method.kind == "unary" {
+        out.line()
+        out.document(method.comment, fallback: "`\(method.proto.name ?? "")`.")
+        out.block(
+          "\(visibility) func \(SwiftNames.escaped(method.name))(_ request: \(method.request) = .init(), options: CallOptions = .init()) async throws(RPCError) -> \(method.response) {"
+        ) { out in
+          out.line("try await channel.unary(Methods.\(method.name), request, options).message")
+        }
+      }
+    }
+  }
+}
