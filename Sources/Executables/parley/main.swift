@@ -1,1 +1,6 @@
-await ParleyCommand.main()
+import ArgumentParser
+
+await run()
+
+/// In an async function the asynchronous `main` is meant.
+private func run() async { await ParleyCommand.main() }

@@ -1,4 +1,5 @@
 import EventLoop
+import JOSE
 import JSON
 import RPCServer
 

@@ -11,7 +11,7 @@ struct Connection: Sendable {
   let deadline: Deadline
 
   /// The token broker at the other end.
-  var broker: TokenBrokerCalls { TokenBrokerCalls(channel: channel) }
+  var broker: TokenBrokerService.Client { .init(channel) }
 
   /// Options of a call in the name of a token's bearer.
   func options(bearer token: String) -> CallOptions {

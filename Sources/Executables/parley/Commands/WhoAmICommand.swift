@@ -14,7 +14,7 @@ struct WhoAmICommand: AsyncParsableCommand {
   func run() async throws {
     let token = try identity.read(.current())
     try await Connection.call(options) { connection in
-      let claims = try await connection.broker.whoAmI(.init(), connection.options(bearer: token))
+      let claims = try await connection.broker.whoAmI(options: connection.options(bearer: token))
       if options.json { Console.write(json: .object(Self.members(claims))) } else { Console.write(table: Self.rows(claims)) }
     }
   }
