@@ -86,9 +86,9 @@ let package = Package(
 
     // Platform
     floor("Platform/JOSE", "JOSE", ["JSON", "COpenSSL"], exclude: ["README.md"]),
-    floor("Platform/Outbound", "Outbound", ["EventLoop", "CCurl", "CShims", log]),
+    floor("Platform/Outbound", "Outbound", ["EventLoop", "CCurl", log], exclude: ["README.md"]),
     floor("Platform/PostgreSQL", "PostgreSQL", ["EventLoop", "CPostgreSQL", "CShims", "COpenSSL", log]),
-    floor("Platform/Telemetry", "Telemetry", ["JSON", "EventLoop", "RPC", "RPCServer", "CShims", log, metrics, metricsCore]),
+    floor("Platform/Telemetry", "Telemetry", ["JSON", "EventLoop", "RPC", log, metricsCore], exclude: ["README.md"]),
     floor(
       "Platform/ServiceKit", "ServiceKit",
       [
@@ -114,7 +114,10 @@ let package = Package(
     executable("parley-auth", at: "Sources/Executables/parley-auth", ["AuthAPI", "ServiceKit"]),
     executable(
       "parley", at: "Sources/Executables/parley",
-      ["ParleyAPI", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "WellKnown", "JSON", "Outbound", arguments]),
+      [
+        "ParleyAPI", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "WellKnown", "JSON", "Outbound",
+        arguments,
+      ]),
     executable(
       "parley-sandbox", at: "Sources/Executables/parley-sandbox",
       ["EventLoop", "HTTP2", "RPC", "RPCServer", "JOSE", "JSON", "Telemetry", arguments, log]),
@@ -143,14 +146,18 @@ let package = Package(
     tests(
       "Runtime/RPCTests",
       [
-        "RPC", "RPCServer", "RPCClient", "HTTP2", "EventLoop", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI", "TestSupport",
+        "RPC", "RPCServer", "RPCClient", "HTTP2", "EventLoop", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI",
+        "TestSupport",
         log,
       ]),
     tests("Platform/JOSETests", ["JOSE", "JSON"]),
     tests("Platform/OutboundTests", ["Outbound", "EventLoop", "HTTP2", "RPC", "RPCServer", "TestSupport", log]),
     tests("Platform/PostgreSQLTests", ["PostgreSQL", "EventLoop", "TestSupport", log]),
-    tests("Platform/TelemetryTests", ["Telemetry", "EventLoop", "RPC", "RPCServer", "TestAPI", "TestSupport", "JSON", log, metrics]),
-    tests("Platform/ServiceKitTests", ["ServiceKit", "EventLoop", "RPC", "RPCServer", "TestAPI", "TestSupport", configuration, log]),
+    tests(
+      "Platform/TelemetryTests",
+      ["Telemetry", "EventLoop", "MessagesCore", "RPC", "RPCServer", "TestAPI", "TestSupport", "JSON", log, metrics]),
+    tests(
+      "Platform/ServiceKitTests", ["ServiceKit", "EventLoop", "RPC", "RPCServer", "TestAPI", "TestSupport", configuration, log]),
     tests(
       "Services/AuthTests",
       [

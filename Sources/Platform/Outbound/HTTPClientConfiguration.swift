@@ -40,8 +40,9 @@ public struct HTTPClientConfiguration: Sendable {
   public var retry = RetryPolicy.never
   /// When a host is left alone, and for how long; nil to try always.
   public var circuit: CircuitBreaker.Thresholds? = .init()
-  /// The most connections that one loop keeps to one host. Requests beyond wait for one.
-  public var connectionsPerHost = 32
+  /// The most connections that one loop keeps to one host. Requests beyond wait for a free one, or a free stream, within their
+  /// time limit. Few on purpose: once an HTTP/2 connection is full, libcurl 7.88 opens one more for each request that waits.
+  public var connectionsPerHost = 6
   /// The most requests that share one HTTP/2 connection.
   public var streamsPerConnection = 100
 

@@ -1,5 +1,5 @@
 internal import CShims
-public import Synchronization
+internal import Synchronization
 
 /// One thread that waits for descriptors and timers and runs the tasks that live on it.
 ///
@@ -9,13 +9,14 @@ public import Synchronization
 ///
 /// A tick: wait for readiness, tell the handlers, fire timers, take messages from other threads, run the jobs that were
 /// waiting, then the end-of-tick work (one write per connection, one sync per database connection).
-// SAFETY: all state but `remote` and `load` is touched by the loop's own thread only, which debug builds assert.
+// SAFETY: all state but `remote` and `loadCount` is touched by the loop's own thread only, which debug builds assert.
 public final class EventLoop: TaskExecutor, @unchecked Sendable {
   /// Names the loop in logs and thread lists.
   public let name: String
   /// How busy the loop is, in whatever unit its users count (connections); compared when a new connection needs a home.
-  public let load = Atomic<Int>(0)
+  public var load: Int { loadCount.load(ordering: .relaxed) }
 
+  private let loadCount = Atomic<Int>(0)
   let poller: Poller
   private var jobs = JobRing()
   private var timers = TimerHeap()
@@ -56,6 +57,12 @@ public final class EventLoop: TaskExecutor, @unchecked Sendable {
   /// Ends the process in debug builds when called off the loop.
   @inline(__always)
   public func assertInLoop() { assert(isCurrent, "called off the loop \(name)") }
+
+  /// Adds a unit of load: a connection that this loop is about to own.
+  public func takeLoad() { loadCount.add(1, ordering: .relaxed) }
+
+  /// Takes a unit of load back: the connection is gone.
+  public func giveBackLoad() { loadCount.subtract(1, ordering: .relaxed) }
 
   // MARK: Running
 

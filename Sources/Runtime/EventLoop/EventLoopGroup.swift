@@ -1,5 +1,4 @@
 internal import CShims
-internal import Synchronization
 
 /// The loops of a process, each on a thread of its own, and the pool for what blocks.
 public final class EventLoopGroup: Sendable {
@@ -23,12 +22,8 @@ public final class EventLoopGroup: Sendable {
   /// The loop with the least load, and a unit of load added to it before anybody else can look.
   public func takeLeastBusy() -> EventLoop {
     var best = loops[0]
-    var least = best.load.load(ordering: .relaxed)
-    for loop in loops.dropFirst() {
-      let load = loop.load.load(ordering: .relaxed)
-      if load < least { (best, least) = (loop, load) }
-    }
-    best.load.add(1, ordering: .relaxed)
+    for loop in loops.dropFirst() where loop.load < best.load { best = loop }
+    best.takeLoad()
     return best
   }
 

@@ -8,7 +8,7 @@ internal import Glibc
 // SAFETY: after `start`, everything is touched on `loop` only.
 public final class Listener: DescriptorHandler, @unchecked Sendable {
   /// Receives a connected, non-blocking descriptor on the loop that shall own it. One unit of load is the connection's
-  /// already: its owner gives it back with `loop.load.subtract(1, …)` when it closes.
+  /// already: its owner gives it back with ``EventLoop/giveBackLoad()`` when it closes.
   public typealias Accepted = @Sendable (_ descriptor: Int32, _ peer: SocketAddress, _ loop: EventLoop) -> Void
 
   /// Where it listens, with the port that the system chose.

@@ -10,6 +10,12 @@ public struct Metadata: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// The value.
     public var value: Value
 
+    /// Joins a name that was checked with a value of its form.
+    public init(name: String, value: Value) {
+      self.name = name
+      self.value = value
+    }
+
     /// The value of one entry.
     public enum Value: Sendable, Hashable {
       /// Printable ASCII, without blanks at the ends.

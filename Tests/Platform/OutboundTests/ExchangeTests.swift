@@ -105,7 +105,7 @@ extension OutboundTests {
         }
         #expect(openSockets(to: stub.port) > 0)
         #expect(client.statistics.responses == 200)
-        #expect(client.statistics.connections <= 32)
+        #expect(client.statistics.connections <= 6)
       }
       #expect(openSockets(to: stub.port) == 0)
     }

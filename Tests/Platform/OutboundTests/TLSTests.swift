@@ -21,7 +21,9 @@ extension OutboundTests {
       let files = try await TLSFiles()
       let peer = try await nghttpd(files)
       defer { peer.stop() }
-      try await withClient(trusting(files)) { client in
+      var configuration = trusting(files)
+      configuration.connectionsPerHost = 2
+      try await withClient(configuration) { client in
         try await withThrowingTaskGroup(of: Void.self) { group in
           for _ in 0..<200 {
             group.addTask {

@@ -80,6 +80,7 @@ extension HTTP2Connection {
       nghttp2_session_set_stream_user_data(session, id, Unmanaged.passUnretained(stream).toOpaque())
       headersStream = stream
       fillsTrailers = false
+      delegate?.connection(self, opened: stream)
       return 0
     }
     headersStream = stream(id)

@@ -95,9 +95,10 @@ extension HTTP2Connection {
   private func writeFrames() {
     let frames = resources.frames
     if let tls {
-      tls.write(frames.bytes, output: resources.records)
+      let isWritten = tls.write(frames.bytes, output: resources.records)
       frames.reset()
       flushRecords()
+      if !isWritten && !isClosed { close(HTTP2Error(.tlsFailed, tls.failure?.description ?? "TLS failed")) }
     } else {
       write(frames.bytes)
       frames.reset()

@@ -143,6 +143,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
       closesAfterFeed = true
       return
     }
+    sayGoodbye()
     isClosed = true
     loop.disarm(timer)
     watch?.cancel()
@@ -156,6 +157,16 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     descriptor = -1
     loop.keepUntilEndOfTick(self)
     delegate?.connectionClosed(self, failure)
+  }
+
+  /// Without close_notify the peer would take the end of the connection for a truncation. What does not fit into the socket at
+  /// once is given up.
+  private func sayGoodbye() {
+    guard let tls, backlog == nil else { return }
+    tls.sendCloseNotify(output: resources.records)
+    let records = resources.records
+    if !records.isEmpty { _ = send(descriptor, records.bytes.baseAddress, records.count, Int32(MSG_NOSIGNAL)) }
+    records.removeAll()
   }
 
   var mustClose: Bool { failure != nil }

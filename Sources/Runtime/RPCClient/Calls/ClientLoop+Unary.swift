@@ -1,6 +1,7 @@
 internal import Buffers
 internal import HTTP2
 internal import MessagesCore
+internal import MessagesWire
 internal import RPC
 internal import RPCWire
 

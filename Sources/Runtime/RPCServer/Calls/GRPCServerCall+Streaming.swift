@@ -1,3 +1,4 @@
+internal import Buffers
 internal import HTTP2
 internal import MessagesCore
 internal import RPC

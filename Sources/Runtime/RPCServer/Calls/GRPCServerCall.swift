@@ -1,3 +1,4 @@
+internal import Buffers
 internal import EventLoop
 internal import Glibc
 internal import HTTP2

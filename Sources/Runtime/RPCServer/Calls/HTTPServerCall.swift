@@ -1,3 +1,4 @@
+internal import Buffers
 internal import EventLoop
 internal import HTTP2
 internal import RPC

@@ -20,7 +20,8 @@ final class RouteEntry: Sendable {
 
   @inline(__always)
   func matches(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    pathBytes.withUnsafeBytes { $0.count == bytes.count && memcmp($0.baseAddress, bytes.baseAddress, bytes.count) == 0 }
+    guard let base = bytes.baseAddress, bytes.count == pathBytes.count else { return false }
+    return pathBytes.withUnsafeBytes { memcmp($0.baseAddress.unsafelyUnwrapped, base, bytes.count) == 0 }
   }
 }
 

@@ -40,7 +40,7 @@ final class ServerLoop: HTTP2ConnectionDelegate, @unchecked Sendable {
       events.connectionsChanged(1)
       if isDraining { connection.drain() }
     } catch {
-      loop.load.subtract(1, ordering: .relaxed)
+      loop.giveBackLoad()
       events.connectionFailed(peer.host, HTTP2Error(.connectFailed, "\(error)"))
     }
   }
@@ -79,7 +79,7 @@ final class ServerLoop: HTTP2ConnectionDelegate, @unchecked Sendable {
 
   func connectionClosed(_ connection: HTTP2Connection, _ error: HTTP2Error?) {
     connections[ObjectIdentifier(connection)] = nil
-    loop.load.subtract(1, ordering: .relaxed)
+    loop.giveBackLoad()
     events.connectionsChanged(-1)
     if let error { events.connectionFailed(connection.peer.host, error) }
     if connections.isEmpty {

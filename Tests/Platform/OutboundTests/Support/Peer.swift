@@ -1,5 +1,6 @@
 import EventLoop
 import Foundation
+import Glibc
 
 /// A program of the system's as a TLS peer, with a certificate made for this run.
 final class Peer: @unchecked Sendable {
@@ -29,12 +30,13 @@ final class Peer: @unchecked Sendable {
       // The one way to learn that a foreign program listens is to look again.
       try await Task.sleep(for: .milliseconds(10))
     }
-    process.terminate()
+    kill(process.processIdentifier, SIGKILL)
     throw NotReady(what: program)
   }
 
+  /// A child of a pool thread is born with most signals blocked, so asking it to end would not.
   func stop() {
-    process.terminate()
+    kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
   }
 

@@ -1,0 +1,73 @@
+# Parley: everything a developer or an operator does. `make` alone prints the list.
+#
+# Settings, overridable on the command line (`make build CONFIG=release`):
+CONFIG      ?= debug
+# Debug products live in .build, release products in .build-release, so that neither evicts the other.
+SCRATCH     ?= $(if $(filter release,$(CONFIG)),.build-release,.build)
+SWIFT       ?= swift
+PYTHON      ?= python3
+DESTDIR     ?=
+PREFIX      ?= /usr
+FILTER      ?=
+LOCAL       := .local
+VENV        := $(LOCAL)/venv
+REQUIREMENTS := Tests/Clients/requirements.txt
+
+RELEASE_FLAGS := -c release --static-swift-stdlib --scratch-path .build-release
+BUILD_FLAGS := $(if $(filter release,$(CONFIG)),$(RELEASE_FLAGS),-c debug --scratch-path $(SCRATCH))
+
+export CONFIG SCRATCH SWIFT PREFIX DESTDIR
+.DEFAULT_GOAL := help
+.PHONY: help deps venv build release run demo test bench bench-check lint proto proto-check deploy stop clean
+
+help: ## Print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@printf '\nSettings: CONFIG=debug|release  SCRATCH=<build folder>  DESTDIR=<root>  PREFIX=<prefix>  FILTER=<tests>\n'
+
+deps: ## Install the Debian packages that are missing (sudo when not root); says nothing to do when none is
+	@deploy/local/dependencies.sh
+
+venv: $(VENV)/.requirements ## Create the Python environment of the outside clients and of buf
+
+$(VENV)/.requirements: $(REQUIREMENTS) | deps
+	@deploy/local/venv.sh $(VENV) $(REQUIREMENTS)
+
+build: deps ## Build everything (CONFIG=release: the shipped binaries, in .build-release)
+	@deploy/local/build.sh $(BUILD_FLAGS)
+
+release:
+	@$(MAKE) --no-print-directory build CONFIG=release
+
+run: deps ## Start everything on this machine, show that it works, and stay up until Ctrl-C
+	@deploy/local/run.sh run
+
+demo: deps ## The same, then stop; exits 0 when every step passed
+	@deploy/local/run.sh demo
+
+test: deps venv ## Unit and integration tests, then the outside clients (FILTER= passes a name pattern to the Swift tests)
+	@Tests/run.sh $(FILTER)
+
+bench: deps venv ## Measure against the C floor, nghttpd and pgbench; writes .local/bench/results.json
+	@$(VENV)/bin/python Tests/Benchmarks/bench.py run
+
+bench-check: deps venv ## Compare instructions per unary RPC with Tests/Benchmarks/thresholds.json
+	@$(VENV)/bin/python Tests/Benchmarks/bench.py check
+
+lint: venv ## Format, shell syntax, proto style and the laws of the house (no build)
+	@Tests/lint.sh
+
+proto: deps ## Generate the Swift sources from proto/
+	@proto/generate.sh
+
+proto-check: deps venv ## Check that the generated sources are those of proto/, and the proto style
+	@proto/generate.sh --check
+	@$(VENV)/bin/buf lint proto
+
+deploy: deps ## Install parley-auth with its unit, configuration and roles on this host, or under DESTDIR
+	@deploy/install.sh
+
+stop: ## Stop whatever `make run` or `make demo` left running (by recorded process id)
+	@deploy/local/run.sh stop
+
+clean: stop ## Stop everything and remove build folders and .local
+	@deploy/local/clean.sh

@@ -1,0 +1,104 @@
+/// Where the database is, who we are to it, and how much of it we use.
+public struct DatabaseConfiguration: Sendable {
+  /// How the server's identity is checked, as libpq's `sslmode`.
+  public enum TLS: String, Sendable, Hashable {
+    /// Never TLS.
+    case disable
+    /// Plain, TLS when the server insists.
+    case allow
+    /// TLS when the server offers it, not verified.
+    case prefer
+    /// TLS, not verified.
+    case require
+    /// TLS, certificate verified.
+    case verifyCA = "verify-ca"
+    /// TLS, certificate and host name verified.
+    case verifyFull = "verify-full"
+  }
+
+  /// A host name, an IP address, or the directory of a Unix socket.
+  public var host: String
+  /// The port; also part of a Unix socket's name.
+  public var port: UInt16 = 5432
+  /// The name of the database.
+  public var database: String
+  /// The role to log in as.
+  public var user: String
+  /// The password; never logged. ``passwordFile`` wins over it.
+  public var password: String?
+  /// A file whose first line is the password; read at every new connection, so that it can be changed in place.
+  public var passwordFile: String?
+  /// How the server is checked; nil: not at all on this machine, ``TLS/verifyFull`` elsewhere.
+  public var tls: TLS?
+  /// The file with the certificates that the server's must lead to; nil: libpq's default.
+  public var rootCertificate: String?
+  /// Accepts less than ``TLS/verifyFull`` for a server on another machine.
+  public var allowsUnverifiedServer = false
+  /// Other keywords of libpq, passed on as they are.
+  public var additionalParameters: [String: String] = [:]
+
+  /// Shown in `pg_stat_activity`, followed by what the connection is for.
+  public var applicationName = "parley"
+  /// How long a new connection may take, name look-up included.
+  public var connectTimeout: Duration = .seconds(5)
+  /// How long sent data may stay unacknowledged before the connection counts as dead.
+  public var unacknowledgedTimeout: Duration = .seconds(10)
+  /// How long the shared read connection may owe an answer without giving any before it counts as dead.
+  public var stallTimeout: Duration = .seconds(5)
+  /// The longest pause between two attempts to connect; pauses start at 50 ms and double, with jitter.
+  public var longestReconnectPause: Duration = .seconds(2)
+
+  /// The statement timeout on the shared read connection; a read that takes longer goes to the pool, once.
+  public var readTimeout: Duration = .milliseconds(250)
+  /// How many reads of one loop may be on their way at once.
+  public var pipelinedReadLimit = 16_384
+  /// The most connections in the pool of one loop.
+  public var poolSize = 4
+  /// How many tasks of one loop may wait for a connection.
+  public var poolQueueLimit = 1024
+  /// How long a task may wait for a connection.
+  public var poolWait: Duration = .seconds(2)
+  /// The statement timeout in the pool where no deadline asks for less.
+  public var statementTimeout: Duration = .seconds(30)
+  /// How long a transaction may stay open without doing anything.
+  public var idleInTransactionTimeout: Duration = .seconds(30)
+  /// How many processes of this service share the server: counted by the connection budget.
+  public var copies = 1
+
+  /// A configuration from its required parts.
+  public init(host: String, database: String, user: String) {
+    self.host = host
+    self.database = database
+    self.user = user
+  }
+
+  /// Whether ``host`` is the directory of a Unix socket.
+  public var isSocketPath: Bool { host.hasPrefix("/") || host.hasPrefix("@") }
+
+  /// Whether the server is on this machine: a Unix socket, `localhost` or a loopback address.
+  public var isLocal: Bool { isSocketPath || host == "localhost" || host == "::1" || host.hasPrefix("127.") && isNumeric }
+
+  private var isNumeric: Bool { host.allSatisfy { $0.isNumber || $0 == "." } }
+
+  /// What ``tls`` comes to.
+  public var effectiveTLS: TLS { tls ?? (isLocal ? .disable : .verifyFull) }
+
+  /// The most connections that all copies open together: each loop has one for reads, and its pool.
+  public func connections(loops: Int) -> Int { copies * loops * (1 + poolSize) }
+
+  /// Refuses what must not be used.
+  ///
+  /// - Throws: ``DatabaseError`` with `invalidConfiguration`, naming the setting.
+  public func validate() throws(DatabaseError) {
+    func check(_ condition: Bool, _ message: String) throws(DatabaseError) {
+      if !condition { throw DatabaseError(.invalidConfiguration, message) }
+    }
+    try check(!host.isEmpty && !database.isEmpty && !user.isEmpty, "host, database and user are required")
+    try check(
+      isLocal || effectiveTLS == .verifyFull || allowsUnverifiedServer,
+      "sslmode=\(effectiveTLS.rawValue) does not verify a server on another machine: use verify-full")
+    try check((1...1000).contains(poolSize), "the pool has 1 to 1000 connections per loop")
+    try check(poolQueueLimit >= 0 && pipelinedReadLimit > 0 && copies > 0, "limits are positive")
+    try check(readTimeout > .zero && statementTimeout > .zero && connectTimeout > .zero, "timeouts are positive")
+  }
+}

@@ -1,0 +1,17 @@
+/// Who opened a ``Connection`` and decides what becomes of its requests. Called on the loop.
+protocol ConnectionOwner: AnyObject {
+  /// The connection can be used.
+  func connectionDidOpen(_ connection: Connection)
+
+  /// The connection is gone, or never came to be. `unanswered` were sent and got no answer.
+  func connectionDidClose(_ connection: Connection, _ error: DatabaseError, unanswered: [Request])
+
+  /// A read got its result.
+  func connection(_ connection: Connection, didAnswer read: Request, _ result: OpaquePointer)
+
+  /// A read got an error that says something about itself.
+  func connection(_ connection: Connection, didFail read: Request, _ error: DatabaseError)
+
+  /// A transaction, step or script has ended; its results or its error are in the request.
+  func connection(_ connection: Connection, didFinish request: Request)
+}

@@ -1,0 +1,72 @@
+/// What one kind of connection is opened with.
+struct ConnectionSettings: Sendable {
+  let configuration: DatabaseConfiguration
+  /// Server settings of the session, sent in the start-up message so that they cost no round trip.
+  let session: [(name: String, value: String)]
+  /// What the connection is for, in logs and after the application's name in `pg_stat_activity`.
+  let purpose: String
+
+  /// The shared connection: reads only, none of them long.
+  static func reads(_ configuration: DatabaseConfiguration) -> ConnectionSettings {
+    .init(
+      configuration: configuration,
+      session: [
+        ("default_transaction_read_only", "on"),
+        ("statement_timeout", "\(configuration.readTimeout.wholeMilliseconds)"),
+      ], purpose: "reads")
+  }
+
+  /// A connection of the pool.
+  static func pool(_ configuration: DatabaseConfiguration) -> ConnectionSettings {
+    .init(
+      configuration: configuration,
+      session: [
+        ("statement_timeout", "\(configuration.statementTimeout.wholeMilliseconds)"),
+        ("idle_in_transaction_session_timeout", "\(configuration.idleInTransactionTimeout.wholeMilliseconds)"),
+      ], purpose: "pool")
+  }
+
+  /// A connection that may take its time.
+  static func administration(_ configuration: DatabaseConfiguration) -> ConnectionSettings {
+    .init(configuration: configuration, session: [("statement_timeout", "0")], purpose: "administration")
+  }
+
+  /// libpq's keywords and values. `addresses` are what the host's name resolved to; `password` is what was read last.
+  func parameters(addresses: [String], password: String?) -> [(String, String)] {
+    let configuration = configuration
+    var parameters = configuration.additionalParameters.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    let copies = max(1, addresses.count)
+    parameters.append(("host", Array(repeating: configuration.host, count: copies).joined(separator: ",")))
+    if !addresses.isEmpty { parameters.append(("hostaddr", addresses.joined(separator: ","))) }
+    parameters.append(("port", "\(configuration.port)"))
+    parameters.append(("dbname", configuration.database))
+    parameters.append(("user", configuration.user))
+    if let password { parameters.append(("password", password)) }
+    parameters.append(("application_name", "\(configuration.applicationName) \(purpose)"))
+    parameters.append(("client_encoding", "UTF8"))
+    parameters.append(("sslmode", configuration.effectiveTLS.rawValue))
+    if let root = configuration.rootCertificate { parameters.append(("sslrootcert", root)) }
+    // Kerberos would look names and files up while it blocks the loop.
+    parameters.append(("gssencmode", "disable"))
+    if !configuration.isSocketPath {
+      parameters.append(("tcp_user_timeout", "\(configuration.unacknowledgedTimeout.wholeMilliseconds)"))
+      parameters.append(("keepalives_idle", "30"))
+      parameters.append(("keepalives_interval", "10"))
+      parameters.append(("keepalives_count", "3"))
+    }
+    let options = session.map { "-c \($0.name)=\($0.value)" }
+    let given = configuration.additionalParameters["options"].map { [$0] } ?? []
+    parameters.removeAll { $0.0 == "options" }
+    parameters.append(("options", (given + options + ["-c TimeZone=UTC"]).joined(separator: " ")))
+    return parameters
+  }
+
+}
+
+extension Duration {
+  /// The duration in milliseconds, rounded up, at least 1.
+  var wholeMilliseconds: Int64 {
+    let (seconds, attoseconds) = components
+    return max(1, seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+  }
+}

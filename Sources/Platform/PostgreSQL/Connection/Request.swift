@@ -1,0 +1,147 @@
+internal import EventLoop
+
+/// One thing that a task waits for: a read, a transaction's segment, or a connection from the pool.
+///
+/// Requests are recycled by their loop. The task that waits may leave early (deadline, cancellation); the request then stays
+/// in its queue, without anybody waiting, until its answer has come and gone, so that no answer is ever taken for another's.
+// SAFETY: touched on its loop only; other threads only pass the reference to `cancel`, which goes to the loop first.
+final class Request: @unchecked Sendable {
+  enum Outcome {
+    case result(QueryResult)
+    case results([QueryResult])
+    case leased(Connection)
+    case failed(DatabaseError)
+  }
+
+  enum Kind {
+    /// A single SELECT on the shared connection.
+    case read
+    /// Statements that are one implicit transaction, on any connection of the pool.
+    case transaction
+    /// A connection of the pool for a task that will use it alone.
+    case lease
+    /// Statements on a connection that the task has leased.
+    case step
+    /// Text without parameters, of any number of statements.
+    case script
+  }
+
+  let loop: EventLoop
+  var kind = Kind.read
+  var queries: [Query] = []
+  /// Sent before the queries, in the same segment; its result is nobody's.
+  var preamble: Query?
+  private var collected = 0
+  /// Whether the transaction is a read that was too slow for the shared connection.
+  var isRead = false
+  var script = ""
+  /// What the transaction has returned so far.
+  var results: [QueryResult] = []
+  var failure: DatabaseError?
+  var deadline: MonotonicInstant?
+  /// How often the request has been sent, and how often a neighbour's error aborted it.
+  var attempts = 0
+  var abortions = 0
+  var isCancelled = false
+  private var generation = 0
+  private var continuation: UnsafeContinuation<Outcome, Never>?
+  private let timer = LoopTimer()
+  /// What to say when the deadline passes, decided by whoever set it.
+  var deadlineCode = DatabaseError.Code.deadlineExceeded
+
+  init(on loop: EventLoop) {
+    self.loop = loop
+    timer.onFire = { [unowned self] in expire() }
+  }
+
+  /// Whether a task still waits for the answer.
+  var isAwaited: Bool { continuation != nil }
+
+  /// The one query of a read.
+  var query: Query {
+    @inline(__always) get { queries[0] }
+  }
+
+  /// Suspends the calling task, which must run on the loop, until somebody calls ``resume(_:)``.
+  ///
+  /// `start` queues the request; it is not called when the task is cancelled already.
+  @inline(__always)
+  func wait(_ start: (Request) -> Void) async -> Outcome {
+    let generation = generation
+    return await withTaskCancellationHandler {
+      await withUnsafeContinuation { continuation in
+        if isCancelled { return continuation.resume(returning: .failed(Self.cancellation)) }
+        self.continuation = continuation
+        if let deadline { loop.arm(timer, at: deadline) }
+        start(self)
+      }
+    } onCancel: {
+      cancel(generation)
+    }
+  }
+
+  /// Lets the waiting task, if it is still there, go on.
+  func resume(_ outcome: Outcome) {
+    guard let continuation else { return }
+    self.continuation = nil
+    loop.disarm(timer)
+    continuation.resume(returning: outcome)
+  }
+
+  /// Keeps a result of the transaction; takes ownership of it.
+  func collect(_ result: OpaquePointer) {
+    let result = QueryResult(result)
+    if preamble == nil || collected > 0 { results.append(result) }
+    collected += 1
+  }
+
+  /// Forgets what came back, before the same is sent again.
+  func restart() {
+    results = []
+    failure = nil
+    collected = 0
+  }
+
+  /// Lets the task of an ended transaction go on, with its results or its error.
+  func resumeWithResults() {
+    guard isAwaited else { return }
+    resume(failure.map { .failed($0) } ?? .results(results))
+  }
+
+  /// Moves the moment at which the wait is given up.
+  func setTimer(at deadline: MonotonicInstant?) {
+    if let deadline, isAwaited { loop.arm(timer, at: deadline) } else { loop.disarm(timer) }
+  }
+
+  /// Makes the request new again. Nobody may wait for it, and no queue may hold it.
+  func recycle() {
+    assert(continuation == nil, "a task still waits")
+    loop.disarm(timer)
+    generation += 1
+    queries.removeAll(keepingCapacity: true)
+    script = ""
+    preamble = nil
+    isRead = false
+    restart()
+    deadline = nil
+    deadlineCode = .deadlineExceeded
+    attempts = 0
+    abortions = 0
+    isCancelled = false
+  }
+
+  private func cancel(_ generation: Int) {
+    guard loop.isCurrent else { return loop.execute { self.cancel(generation) } }
+    guard generation == self.generation else { return }
+    isCancelled = true
+    resume(.failed(Self.cancellation))
+  }
+
+  private func expire() {
+    let message =
+      deadlineCode == .poolExhausted ? "no connection became free in time" : "the deadline passed before the database answered"
+    resume(.failed(.init(deadlineCode, message)))
+  }
+
+  private static let cancellation = DatabaseError(.cancelled, "the task was cancelled")
+}

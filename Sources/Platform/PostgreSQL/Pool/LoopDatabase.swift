@@ -1,0 +1,116 @@
+internal import EventLoop
+internal import Logging
+
+/// The part of a ``Database`` that lives on one loop: its read connection, its pool, its recycled requests.
+// SAFETY: all but `loop`, `counters` and the other constants is touched on the loop only, which debug builds assert.
+final class LoopDatabase: @unchecked Sendable {
+  let loop: EventLoop
+  let blocking: BlockingPool
+  let log: Logger
+  let configuration: DatabaseConfiguration
+  let counters = Counters()
+  private let health: Health
+  private var recycled: [Request] = []
+  private(set) var reader: SharedReader!
+  private(set) var pool: ConnectionPool!
+
+  init(_ configuration: DatabaseConfiguration, on loop: EventLoop, blocking: BlockingPool, health: Health, log: Logger) {
+    self.configuration = configuration
+    self.loop = loop
+    self.blocking = blocking
+    self.health = health
+    self.log = log
+    reader = SharedReader(.reads(configuration), part: self)
+    pool = ConnectionPool(.pool(configuration), part: self)
+  }
+
+  func readinessDidChange(_ isReady: Bool) {
+    counters.isReady.store(isReady ? 1 : 0)
+    health.loopDidChange(isReady)
+  }
+
+  // MARK: Requests
+
+  @inline(__always)
+  func request(_ kind: Request.Kind) -> Request {
+    loop.assertInLoop()
+    let request = recycled.popLast() ?? Request(on: loop)
+    request.kind = kind
+    return request
+  }
+
+  @inline(__always)
+  func recycle(_ request: Request) {
+    request.recycle()
+    if recycled.count < 1024 { recycled.append(request) }
+  }
+
+  // MARK: What tasks on the loop call
+
+  func read(_ query: Query, deadline: MonotonicInstant?) async throws(DatabaseError) -> QueryResult {
+    let request = request(.read)
+    request.queries.append(query)
+    request.deadline = deadline
+    counters.queries.increment(by: 1)
+    return try await request.wait { reader.submit($0) }.result()
+  }
+
+  func run(_ queries: [Query], deadline: MonotonicInstant?) async throws(DatabaseError) -> [QueryResult] {
+    let request = request(.transaction)
+    request.queries = queries
+    request.deadline = deadline ?? latestEnd()
+    return try await request.wait { pool.submit($0) }.results()
+  }
+
+  func lease(deadline: MonotonicInstant?) async throws(DatabaseError) -> Connection {
+    let request = request(.lease)
+    request.deadline = deadline ?? latestEnd()
+    return try await request.wait { pool.submit($0) }.connection()
+  }
+
+  func step(
+    _ queries: [Query], on connection: Connection, deadline: MonotonicInstant?
+  ) async throws(DatabaseError) -> [QueryResult] {
+    guard connection.isOpen else { throw DatabaseError(.connectionLost, "the connection of the transaction broke") }
+    guard connection.isIdle else { throw DatabaseError(.misuse, "a transaction runs one statement at a time") }
+    let request = request(.step)
+    request.queries = queries
+    request.deadline = deadline ?? latestEnd()
+    counters.queries.increment(by: queries.count)
+    return try await request.wait { connection.send(transaction: $0) }.results()
+  }
+
+  /// When even a request without a deadline is given up: the server's own timeout should have ended it before.
+  private func latestEnd() -> MonotonicInstant {
+    loop.now.advanced(by: configuration.poolWait + configuration.statementTimeout + .seconds(5))
+  }
+}
+
+extension Request.Outcome {
+  func result() throws(DatabaseError) -> QueryResult {
+    switch self {
+    case .result(let result): return result
+    case .results(let results): if let last = results.last { return last }
+    case .failed(let error): throw error
+    case .leased: break
+    }
+    throw DatabaseError(.misuse, "the statement has no result")
+  }
+
+  func results() throws(DatabaseError) -> [QueryResult] {
+    switch self {
+    case .result(let result): [result]
+    case .results(let results): results
+    case .failed(let error): throw error
+    case .leased: []
+    }
+  }
+
+  func connection() throws(DatabaseError) -> Connection {
+    switch self {
+    case .leased(let connection): connection
+    case .failed(let error): throw error
+    case .result, .results: throw DatabaseError(.misuse, "a lease has no result")
+    }
+  }
+}

@@ -1,0 +1,140 @@
+/// One SQL statement, written as a literal whose interpolations become parameters.
+///
+/// ```swift
+/// let query: Query = "select title from notes.note where user_id = \(owner) and id = \(id)"
+/// ```
+/// The text consists of literals of the program alone; a value never becomes part of it. A query is cheap to make again: the
+/// text is put together only when a connection prepares the statement for the first time.
+public struct Query: ExpressibleByStringInterpolation, Sendable {
+  /// A literal stretch of text, or (without text) the place of the next parameter.
+  // SAFETY: points to a literal in the program's read-only data.
+  struct Piece: @unchecked Sendable {
+    var text: UnsafePointer<UInt8>?
+    var count: Int
+  }
+
+  /// One value among the bytes of all values; a negative count is NULL.
+  struct Parameter: Sendable {
+    var type: SQLType
+    var offset: Int32
+    var count: Int32
+    var isText: Bool
+  }
+
+  /// Stands for text and parameter types: the addresses of the literals, mixed into 128 bits.
+  struct Identity: Hashable, Sendable {
+    var first: UInt64 = 0x9e37_79b9_7f4a_7c15
+    var second: UInt64 = 0xc2b2_ae3d_27d4_eb4f
+
+    mutating func mix(_ value: UInt64) {
+      first = (first ^ value) &* 0xff51_afd7_ed55_8ccd
+      first ^= first >> 32
+      second = (second ^ value) &* 0xc4ce_b9fe_1a85_ec53
+      second = (second << 29 | second >> 35) &+ first
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(first) }
+  }
+
+  var pieces: ContiguousArray<Piece>
+  var parameters: ContiguousArray<Parameter>
+  var bytes: ContiguousArray<UInt8>
+  var identity: Identity
+
+  /// A statement without parameters.
+  public init(stringLiteral text: StaticString) {
+    var interpolation = StringInterpolation(literalCapacity: 0, interpolationCount: 0)
+    interpolation.appendLiteral(text)
+    self = interpolation.query
+  }
+
+  /// A statement with parameters.
+  public init(stringInterpolation: StringInterpolation) { self = stringInterpolation.query }
+
+  init(pieces: Int, parameters: Int) {
+    self.pieces = []
+    self.parameters = []
+    bytes = []
+    identity = Identity()
+    self.pieces.reserveCapacity(pieces)
+    if parameters > 0 {
+      self.parameters.reserveCapacity(parameters)
+      bytes.reserveCapacity(parameters * 16)
+    }
+  }
+
+  /// The statement as the server gets it, with `$1`, `$2` … for the parameters.
+  public var text: String {
+    var text: [UInt8] = []
+    var number = 0
+    for piece in pieces {
+      if let start = piece.text {
+        text.append(contentsOf: UnsafeBufferPointer(start: start, count: piece.count))
+      } else {
+        number += 1
+        text.append(contentsOf: "$\(number)".utf8)
+      }
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  mutating func append(_ text: StaticString) {
+    precondition(text.hasPointerRepresentation, "a literal of the program")
+    guard text.utf8CodeUnitCount > 0 else { return }
+    pieces.append(Piece(text: text.utf8Start, count: text.utf8CodeUnitCount))
+    identity.mix(UInt64(UInt(bitPattern: text.utf8Start)))
+    identity.mix(UInt64(text.utf8CodeUnitCount))
+  }
+
+  mutating func append(_ query: Query) {
+    let offset = Int32(bytes.count)
+    pieces.append(contentsOf: query.pieces)
+    bytes.append(contentsOf: query.bytes)
+    for var parameter in query.parameters {
+      parameter.offset += offset
+      parameters.append(parameter)
+    }
+    identity.mix(query.identity.first)
+    identity.mix(query.identity.second)
+  }
+
+  mutating func append(_ value: some SQLEncodable) {
+    let type = Swift.type(of: value).sqlType
+    let start = bytes.count
+    if !value.isNull {
+      value.encode(into: &bytes)
+      // libpq reads the text format up to its NUL.
+      if Swift.type(of: value).usesTextFormat { bytes.append(0) }
+    }
+    precondition(bytes.count <= Int(Int32.max), "the parameters of one statement stay below 2 GiB")
+    parameters.append(
+      Parameter(
+        type: type, offset: Int32(start), count: value.isNull ? -1 : Int32(bytes.count - start),
+        isText: Swift.type(of: value).usesTextFormat))
+    pieces.append(Piece(text: nil, count: 0))
+    identity.mix(UInt64(type.rawValue) | 1 << 63)
+  }
+
+  /// Gathers the parts of an interpolated literal.
+  public struct StringInterpolation: StringInterpolationProtocol {
+    var query: Query
+
+    public init(literalCapacity: Int, interpolationCount: Int) {
+      query = Query(pieces: interpolationCount * 2 + 1, parameters: interpolationCount)
+    }
+
+    public mutating func appendLiteral(_ literal: StaticString) { query.append(literal) }
+
+    /// A value: becomes the next parameter.
+    public mutating func appendInterpolation(_ value: some SQLEncodable) { query.append(value) }
+
+    /// A value that may be missing: becomes the next parameter, NULL for nil.
+    public mutating func appendInterpolation<Value: SQLEncodable>(_ value: Value?) { query.append(value) }
+
+    /// A part of the statement that is chosen by the program among literals of its own, such as a sort order.
+    public mutating func appendInterpolation(fragment: StaticString) { query.append(fragment) }
+
+    /// Another query as a part of this one; its parameters are numbered anew.
+    public mutating func appendInterpolation(part: Query) { query.append(part) }
+  }
+}

@@ -1,0 +1,46 @@
+internal import EventLoop
+public import Logging
+public import RPC
+
+/// One line for each call: time, method, status, milliseconds, peer, and the request id when somebody named one.
+///
+/// The line goes into the loop's buffer as bytes (see ``LogSink/gather(on:)``); what is the same for all calls of a method is
+/// prepared once. Calls that end OK may be sampled; all others are always written.
+public struct AccessLog: Sendable {
+  let sink: LogSink
+  let sampling: UInt64
+  let clock: @Sendable () -> Int
+
+  /// An access log, or nil when `level` is above `info`.
+  ///
+  /// - Parameters:
+  ///   - oneInOK: Of so many calls that end OK, one is written; 1 for all.
+  ///   - clock: Nanoseconds since 1970; the machine's clock unless a test gives its own.
+  public init?(_ sink: LogSink, level: Logger.Level = .info, oneInOK: Int = 1, clock: (@Sendable () -> Int)? = nil) {
+    guard level <= .info else { return nil }
+    self.sink = sink
+    self.clock = clock ?? { TimestampCache.now() }
+    sampling = UInt64(max(1, oneInOK))
+  }
+
+  func write(_ call: any ServerCall, _ instruments: CallInstruments, _ status: StatusCode, nanoseconds: UInt64) {
+    if status == .ok, sampling > 1, UInt64.random(in: 0..<sampling) != 0 { return }
+    let now = clock()
+    sink.timedLine(now) { bytes, time in
+      JSONBytes.append(#"{"time":""#, to: &bytes)
+      time.append(now, to: &bytes)
+      bytes.append(contentsOf: instruments.linePrefix)
+      bytes.append(contentsOf: status.name.utf8)
+      JSONBytes.append(#"","duration_ms":"#, to: &bytes)
+      JSONBytes.appendMilliseconds(nanoseconds, to: &bytes)
+      JSONBytes.append(#","peer":""#, to: &bytes)
+      JSONBytes.appendEscaped(call.peer.address, to: &bytes)
+      if let id = RequestID.known(of: call) {
+        JSONBytes.append(#"","request_id":""#, to: &bytes)
+        // A caller chooses it: it is held to the same rule as everything else that is logged.
+        JSONBytes.appendEscaped(Redactor.redact(id), to: &bytes)
+      }
+      JSONBytes.append("\"}\n", to: &bytes)
+    }
+  }
+}

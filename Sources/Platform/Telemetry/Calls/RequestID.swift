@@ -1,0 +1,62 @@
+public import Logging
+public import RPC
+internal import Synchronization
+
+/// The name of a call in all logs of all services that it passes: the caller's `x-request-id`, or one made here.
+public enum RequestID: CallValueKey {
+  /// The id's text.
+  public typealias Value = String
+
+  /// The metadata that carries it.
+  public static let header = "x-request-id"
+
+  /// The id of a call; made when nobody gave it one, and the same for the rest of the call.
+  public static func of(_ call: any ServerCall) -> String {
+    if let known = known(of: call) { return known }
+    let made = make()
+    call.values[RequestID.self] = made
+    return made
+  }
+
+  /// The id of a call that has one already. A caller's id counts only when it is 1 to 64 letters, digits or `-_.:`.
+  static func known(of call: any ServerCall) -> String? {
+    if let made = call.values[RequestID.self] { return made }
+    guard let given = call.metadata[header], isValid(given) else { return nil }
+    return given
+  }
+
+  /// Puts `request_id` and `trace_id` into every line that is logged while a call is served.
+  public static let metadataProvider = Logger.MetadataProvider {
+    guard let context = CallContext.current else { return [:] }
+    var fields: Logger.Metadata = ["request_id": .string(of(context.call))]
+    if let trace = traceID(of: context.call) { fields["trace_id"] = .string(trace) }
+    return fields
+  }
+
+  /// The trace id in `traceparent` (W3C Trace Context, 3.2): `00-<32 hex digits>-<16>-<2>`.
+  static func traceID(of call: any ServerCall) -> String? {
+    guard let parent = call.metadata["traceparent"] else { return nil }
+    let parts = parent.split(separator: "-", omittingEmptySubsequences: false)
+    guard parts.count >= 4, parts[1].utf8.count == 32, parts[1].utf8.contains(where: { $0 != UInt8(ascii: "0") }),
+      parts[1].utf8.allSatisfy({ ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x61 && $0 <= 0x66) })
+    else { return nil }
+    return String(parts[1])
+  }
+
+  private static func isValid(_ id: String) -> Bool {
+    (1...64).contains(id.utf8.count)
+      && id.utf8.allSatisfy {
+        ($0 >= 0x30 && $0 <= 0x3a) || ($0 >= 0x41 && $0 <= 0x5a) || ($0 >= 0x61 && $0 <= 0x7a) || $0 == 0x2d || $0 == 0x2e
+          || $0 == 0x5f
+      }
+  }
+
+  private static func make() -> String {
+    let (high, low) = (UInt64.random(in: 0...UInt64.max), UInt64.random(in: 0...UInt64.max))
+    func hex(_ value: UInt64) -> String {
+      let digits = String(value, radix: 16)
+      return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    }
+    return hex(high) + hex(low)
+  }
+}

@@ -1,0 +1,125 @@
+"""One measured run of h2load or pgbench against one server: what it asked, what came back, what the server's CPU did."""
+
+import os
+import re
+import statistics
+import subprocess
+import tempfile
+from dataclasses import dataclass
+
+SERVER_CORE, LOAD_CORE = "0", "1"
+TEXT = b"x" * 62
+MESSAGE = b"\x0a" + bytes([len(TEXT)]) + TEXT  # 64 bytes: field 1, a string of 62
+ROW = 4242
+ROW_MESSAGE = b"\x0a\x04" + str(ROW).encode()
+ECHO = "/parley.testing.v1.EchoService/Echo"
+READ = "/parley.testing.v1.EchoService/Read"
+# What a gRPC client sends with each call; the deadline makes a server arm and disarm a timer.
+HEADERS = ("content-type: application/grpc", "te: trailers", "grpc-timeout: 5S")
+
+
+class Refused(Exception):
+    """A run whose answers were not what was asked for. Its numbers mean nothing."""
+
+
+@dataclass
+class Run:
+    requests: int
+    seconds: float
+    cpu_us: float  # of the server, per request
+    p50_us: float | None = None
+
+    @property
+    def per_second(self) -> float:
+        return self.requests / self.seconds
+
+
+def framed(message: bytes) -> bytes:
+    return b"\0" + len(message).to_bytes(4, "big") + message
+
+
+def cpu_ns(pid: int) -> int:
+    """CPU time of all threads of a process, in nanoseconds, from the scheduler's own count."""
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        try:
+            with open(f"/proc/{pid}/task/{task}/schedstat") as file:
+                total += int(file.read().split()[0])
+        except FileNotFoundError:
+            pass
+    return total
+
+
+def on_core(core: str | None, *command: str) -> list[str]:
+    return ["taskset", "-c", core, *command] if core else list(command)
+
+
+def h2load(server, path: str, message: bytes, reply_bytes: int, *, requests: int, connections: int, streams: int,
+           latencies: bool = False, core: str | None = LOAD_CORE) -> Run:
+    """Asks `requests` times. Every answer must be a 200, and all of them together must have exactly the bytes expected, which
+    an answer of trailers alone would not have."""
+    with tempfile.TemporaryDirectory() as folder:
+        body = os.path.join(folder, "body")
+        with open(body, "wb") as file:
+            file.write(framed(message) if server.grpc else message)
+        command = ["h2load", "-t", "1", "-n", str(requests), "-c", str(connections), "-m", str(streams), "-d", body]
+        for header in HEADERS:
+            command += ["-H", header]
+        log = os.path.join(folder, "latencies")
+        if latencies:
+            command += ["--log-file", log]
+        before = cpu_ns(server.pid)
+        result = subprocess.run(on_core(core, *command, server.url + path), capture_output=True, text=True, timeout=600)
+        cpu = cpu_ns(server.pid) - before
+        said = result.stdout + result.stderr
+        finished = re.search(r"finished in ([\d.]+)(us|ms|s|m)", said)
+        succeeded = re.search(r"(\d+) succeeded, (\d+) failed", said)
+        codes = re.search(r"status codes: (\d+) 2xx", said)
+        data = re.search(r"\((\d+)\) data", said)
+        if not (finished and succeeded and codes and data):
+            raise Refused(f"h2load said nothing of use:\n{said}")
+        if int(succeeded[1]) != requests or int(codes[1]) != requests:
+            raise Refused(f"{requests - int(succeeded[1])} of {requests} calls of {server.name} failed:\n{said}")
+        if int(data[1]) != requests * reply_bytes:
+            raise Refused(f"{server.name} answered {int(data[1])} bytes where {requests * reply_bytes} were due")
+        seconds = float(finished[1]) * {"us": 1e-6, "ms": 1e-3, "s": 1, "m": 60}[finished[2]]
+        p50 = None
+        if latencies:
+            with open(log) as file:
+                p50 = statistics.median(int(line.split("\t")[2]) for line in file)
+        return Run(requests, seconds, cpu / requests / 1000, p50)
+
+
+def check_replies(server, path: str, message: bytes, expected: bytes) -> None:
+    """Compares bytes as an independent client (grpcio) gets them: 32 calls that differ from each other on echo, on a read the
+    row itself."""
+    import grpc
+
+    if not server.grpc:
+        return
+    if server.url.startswith("https:"):
+        with open(server.authority, "rb") as file:
+            channel = grpc.secure_channel(f"localhost:{server.port}", grpc.ssl_channel_credentials(file.read()))
+    else:
+        channel = grpc.insecure_channel(f"127.0.0.1:{server.port}")
+    with channel:
+        call = channel.unary_unary(path)
+        for number in range(32):
+            sent, due = message, expected
+            if path == ECHO:
+                text = f"{number:062d}".encode()
+                sent = due = b"\x0a" + bytes([len(text)]) + text
+            got = call(sent, timeout=10)
+            if got != due:
+                raise Refused(f"{server.name}{path} answered {got!r} where {due!r} was due")
+
+
+def pgbench(binary: str, environment: dict, script: str, *, seconds: int) -> float:
+    """Queries per second of pgbench in pipeline mode: 8 clients, 8 queries deep."""
+    result = subprocess.run(
+        on_core(SERVER_CORE, binary, "-n", "-M", "prepared", "-c", "8", "-j", "1", "-T", str(seconds), "-f", script),
+        capture_output=True, text=True, env={**os.environ, **environment}, timeout=seconds + 60)
+    found = re.search(r"tps = ([\d.]+)", result.stdout)
+    if result.returncode or not found or "number of failed transactions: 0 " not in result.stdout:
+        raise Refused(f"pgbench failed:\n{result.stdout}{result.stderr}")
+    return float(found[1]) * 8

@@ -1,0 +1,154 @@
+"""The servers that are measured: built, started on one core, stopped by their id."""
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+
+from loads import SERVER_CORE, on_core
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+LOCAL = os.path.join(TOP, ".local")
+WORK = os.path.join(LOCAL, "bench")
+TLS = os.path.join(LOCAL, "tls")
+RELEASE = [os.environ.get("SWIFT", "swift"), "build", "-c", "release", "--static-swift-stdlib"]
+
+
+class Server:
+    """A process that listens on a port of its own choosing and says which in a file."""
+
+    grpc = True
+    authority = os.path.join(TLS, "ca.pem")
+
+    def __init__(self, name: str, command: list[str], *, tls: bool = False, core: str | None = SERVER_CORE, under=()):
+        self.name = name
+        self.folder = tempfile.mkdtemp(prefix="parley-bench.", dir="/var/tmp")
+        port_file = os.path.join(self.folder, "port")
+        arguments = [port_file if part == "{port_file}" else part for part in command]
+        with open(os.path.join(WORK, f"{name}.log"), "wb") as log:
+            self.process = subprocess.Popen([*on_core(core), *under, *arguments], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        self.pid = self.process.pid
+        deadline = time.monotonic() + 60
+        self.port = 0
+        while not self.port:
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.stop()
+                raise SystemExit(f"bench: {name} did not start; see {WORK}/{name}.log")
+            try:
+                with open(port_file) as file:
+                    # One number, or NAME=NUMBER lines of which the wanted one is named.
+                    lines = dict(line.strip().rpartition("=")[::2] for line in file if line.strip())
+                    self.port = int(lines.get("tls" if tls else "h2c") or lines.get("") or 0)
+            except (FileNotFoundError, ValueError):
+                pass
+            time.sleep(0.01)
+        self.url = f"https://localhost:{self.port}" if tls else f"http://127.0.0.1:{self.port}"
+
+    def stop(self) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(60)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+                print(f"bench: {self.name} had to be killed: it did not end within 60 s of SIGTERM", flush=True)
+        subprocess.run(["rm", "-rf", self.folder], check=False)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+
+def build_c_floor() -> str:
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "libnghttp2", "libprotobuf-c"], check=True, capture_output=True, text=True)
+    binary = os.path.join(WORK, "cfloor")
+    source = os.path.join(TOP, "Tests/Benchmarks/CFloor/cfloor.c")
+    subprocess.run(["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-o", binary, source, *flags.stdout.split()], check=True)
+    return binary
+
+
+def build_ours() -> str:
+    """The benchmark server in release, or the program that PARLEY_BENCH_SERVER names."""
+    if named := os.environ.get("PARLEY_BENCH_SERVER"):
+        return named
+    print("bench: building bench-server in release", flush=True)
+    subprocess.run([*RELEASE, "--scratch-path", ".build-release", "--product", "bench-server"], cwd=TOP, check=True)
+    return os.path.join(TOP, ".build-release/release/bench-server")
+
+
+def clean_build_seconds() -> float:
+    """A release build of one service from nothing: no scratch folder, no module cache of ours."""
+    scratch = os.path.join(TOP, ".build-bench")
+    subprocess.run(["rm", "-rf", scratch], check=True)
+    began = time.monotonic()
+    subprocess.run([*RELEASE, "--scratch-path", scratch, "--product", "parley-auth"], cwd=TOP, check=True,
+                   stdout=subprocess.DEVNULL)
+    seconds = time.monotonic() - began
+    subprocess.run(["rm", "-rf", scratch], check=True)
+    return seconds
+
+
+def c_floor(binary: str, **options) -> Server:
+    return Server("cfloor", [binary, "--port", "0", "--port-file", "{port_file}"], **options)
+
+
+def ours(binary: str, *, tls: bool = False, database: str | None = None, **options) -> Server:
+    command = [binary, "--port", "0", "--port-file", "{port_file}", "--loops", "1"]
+    name = "bench-server"
+    if tls:
+        name += "-tls"
+        command += ["--tls-certificate", os.path.join(TLS, "server.pem"), "--tls-key", os.path.join(TLS, "server-key.pem")]
+    if database:
+        name += "-database"
+        command += ["--database", database]
+    return Server(name, command, tls=tls, **options)
+
+
+def nghttpd(path: str, content: bytes) -> Server:
+    """nghttp2's own server answering with a file of the same size: HTTP/2 alone, no gRPC, no messages. (Its --echo-upload goes
+    through a temporary file and costs 200 us.) nghttpd takes no port 0."""
+    command = ('mkdir -p "$2"; printf %s "$4" >"$2/$3"\n'
+               'port=$("$0" -c "import socket; s = socket.socket(); s.bind((\'127.0.0.1\', 0)); print(s.getsockname()[1])")\n'
+               'echo "$port" >"$1"\nexec nghttpd --no-tls -a 127.0.0.1 -m 1024 -d "$5" "$port"')
+    folder = os.path.join(WORK, "files", os.path.dirname(path).lstrip("/"))
+    server = Server("nghttpd", ["sh", "-c", command, os.environ.get("PYTHON", "python3"), "{port_file}", folder,
+                                os.path.basename(path), content.decode(), os.path.join(WORK, "files")])
+    server.grpc = False
+    return server
+
+
+class Database:
+    """A private cluster on the load's core, with a table of 10,000 rows."""
+
+    def __init__(self):
+        self.run("start")
+        said = subprocess.run(["deploy/local/postgres.sh", "env", "--dir", "bench-postgres"], cwd=TOP, check=True, capture_output=True, text=True)
+        values = subprocess.run(["bash", "-c", said.stdout + "\nprintf '%s\\n' \"$PGHOST\" \"$PGPORT\" \"$PARLEY_POSTGRES_URL\""],
+                                check=True, capture_output=True, text=True).stdout.splitlines()
+        self.environment = {"PGHOST": values[0], "PGPORT": values[1], "PGUSER": "postgres", "PGDATABASE": "postgres"}
+        self.url = values[2]
+        folder = os.path.dirname(values[0])
+        with open(os.path.join(folder, "data/postmaster.pid")) as file:
+            postmaster = file.readline().strip()
+        # Children inherit it: the sessions that are opened from now on.
+        subprocess.run(["taskset", "-a", "-p", "-c", "1", postmaster], check=True, stdout=subprocess.DEVNULL)
+        self.sql("drop table if exists item; create table item (id bigint primary key, text text not null);"
+                 "insert into item select n, lpad(n::text, 62, 'x') from generate_series(1, 10000) n; vacuum analyze item")
+
+    def run(self, action: str) -> None:
+        subprocess.run(["deploy/local/postgres.sh", action, "--dir", "bench-postgres", "--fast"], cwd=TOP, check=True)
+
+    def sql(self, text: str) -> None:
+        for statement in text.split(";"):
+            subprocess.run(["psql", "-w", "-qX", "-v", "ON_ERROR_STOP=1", "-c", statement], check=True,
+                           env={**os.environ, **self.environment})
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.run("reset")

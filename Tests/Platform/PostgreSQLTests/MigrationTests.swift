@@ -1,0 +1,126 @@
+import PostgreSQL
+import TestSupport
+import Testing
+
+@Suite("Migrations")
+struct MigrationTests {
+  private static let first = Migration(1, "create_thing", "create table thing (id int); insert into thing values (1)")
+  private static let second = Migration(2, "add_name", "alter table thing add column name text; comment on table thing is 'x;y'")
+
+  @Test("A fresh schema gets every step once; a repeat does nothing; the status says so")
+  func fresh() async throws {
+    try await TestDatabase.with { test in
+      try await test.script("create schema app")
+      let one = try Migrator(schema: "app", migrations: [Self.first])
+      let two = try Migrator(schema: "app", migrations: [Self.first, Self.second])
+      #expect(
+        try await two.status(test.configuration, group: test.group, log: test.log).map { $0.appliedAt == nil } == [true, true])
+      #expect(try await one.migrate(test.configuration, group: test.group, log: test.log) == [Self.first])
+      #expect(
+        try await two.status(test.configuration, group: test.group, log: test.log).map { $0.appliedAt == nil } == [false, true])
+      #expect(try await two.migrate(test.configuration, group: test.group, log: test.log) == [Self.second])
+      #expect(try await two.migrate(test.configuration, group: test.group, log: test.log) == [])
+      try await test.open { database in
+        let rows: [(Int, String?)] = try await database.reads.rows("select id, name from app.thing")
+        #expect(rows.count == 1 && rows[0] == (1, nil))
+      }
+      let ahead = await databaseError { try await one.migrate(test.configuration, group: test.group, log: test.log) }
+      #expect(ahead?.code == .migrationRefused)
+    }
+  }
+
+  @Test("A step whose contents changed after it was applied is refused, and nothing runs")
+  func checksum() async throws {
+    try await TestDatabase.with { test in
+      try await test.script("create schema app")
+      try await Migrator(schema: "app", migrations: [Self.first]).migrate(test.configuration, group: test.group, log: test.log)
+      let forged = Migration(1, "create_thing", Self.first.sql + " ")
+      let migrator = try Migrator(schema: "app", migrations: [forged, Self.second])
+      let error = await databaseError { try await migrator.migrate(test.configuration, group: test.group, log: test.log) }
+      #expect(error?.code == .migrationRefused)
+      let status = await databaseError { _ = try await migrator.status(test.configuration, group: test.group, log: test.log) }
+      #expect(status?.code == .migrationRefused)
+    }
+  }
+
+  @Test("A step that fails is rolled back whole; those before it stay")
+  func failing() async throws {
+    try await TestDatabase.with { test in
+      try await test.script("create schema app")
+      let broken = Migration(2, "broken", "create table half (id int); select 1 / 0")
+      let migrator = try Migrator(schema: "app", migrations: [Self.first, broken])
+      let error = await databaseError { try await migrator.migrate(test.configuration, group: test.group, log: test.log) }
+      #expect(error?.sqlState?.rawValue == "22012" && error?.message.hasPrefix("migration 2 (broken)") == true)
+      try await test.open { database in
+        let row: (Bool, Int)? = try await database.reads.row(
+          "select to_regclass('app.half') is null, (select count(*) from app.schema_migration)")
+        #expect(row! == (true, 1))
+      }
+    }
+  }
+
+  @Test("Migrators that race apply each step once")
+  func race() async throws {
+    try await TestDatabase.with { test in
+      try await test.script("create schema app")
+      let migrator = try Migrator(schema: "app", migrations: [Self.first, Self.second])
+      let applied = try await withThrowingTaskGroup(of: Int.self) { group in
+        for _ in 0..<4 {
+          group.addTask { try await migrator.migrate(test.configuration, group: test.group, log: test.log).count }
+        }
+        return try await group.reduce(0, +)
+      }
+      #expect(applied == 2)
+      let rows: Int? = try await test.open { try await $0.reads.value("select count(*) from app.thing") }
+      #expect(rows == 1)
+    }
+  }
+
+  @Test("Numbers with gaps, and names that are not plain, are refused", arguments: ["App", "a b", "", "a;b", "1a"])
+  func misuse(schema: String) {
+    #expect(throws: DatabaseError.self) { try Migrator(schema: schema, migrations: []) }
+    #expect(throws: DatabaseError.self) { try Migrator(schema: "app", migrations: [Self.second]) }
+    #expect(throws: DatabaseError.self) { try Bootstrap(service: schema) }
+  }
+
+  @Test("The serving role reads and writes rows, appends to an audit table, and can do no more")
+  func roles() async throws {
+    try await TestDatabase.with { test in
+      let service = "s" + UUID.v7().description.filter { $0 != "-" }
+      let bootstrap = try Bootstrap(service: service, ownerPassword: "own'er\\", servingPassword: "serve")
+      try await bootstrap.run(test.configuration, group: test.group, log: test.log)
+      try await bootstrap.run(test.configuration, group: test.group, log: test.log)
+      var owner = test.configuration
+      owner.user = bootstrap.ownerRole
+      owner.password = "own'er\\"
+      let migration = Migration(
+        1, "create",
+        """
+        create table \(service).note (id int8 generated always as identity, body text);
+        create table \(service).audit (id int, what text);
+        revoke update, delete, truncate on \(service).audit from \(bootstrap.servingRole);
+        """)
+      try await Migrator(schema: service, migrations: [migration]).migrate(owner, group: test.group, log: test.log)
+      var serving = test.configuration
+      serving.user = bootstrap.servingRole
+      serving.password = "serve"
+      try await Session.with(serving, group: test.group, log: test.log) { session in
+        try await session.script(
+          "insert into \(service).note (body) values ('x'); update \(service).note set body = 'y'; delete from \(service).note")
+        try await session.script("insert into \(service).audit values (1, 'x'); select from \(service).audit")
+        for refused in [
+          "update \(service).audit set what = 'y'", "delete from \(service).audit", "truncate \(service).audit",
+          "create table \(service).mine (id int)", "create table public.mine (id int)", "drop table \(service).note",
+          "insert into \(service).schema_migration values (2, 'x', 'y')", "delete from \(service).schema_migration",
+        ] {
+          let error = await databaseError { try await session.script(refused) }
+          #expect(error?.sqlState == .insufficientPrivilege, "\(refused)")
+        }
+        try await session.script("select from \(service).schema_migration")
+      }
+      try await test.script(
+        "drop schema \(service) cascade; drop owned by \(bootstrap.ownerRole), \(bootstrap.servingRole); drop role \(bootstrap.ownerRole), \(bootstrap.servingRole)"
+      )
+    }
+  }
+}

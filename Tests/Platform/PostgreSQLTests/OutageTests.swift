@@ -1,0 +1,128 @@
+import EventLoop
+import Glibc
+import PostgreSQL
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Outages")
+struct OutageTests {
+  @Test("A killed read connection is replaced; reads that had no answer are sent again, writes are not")
+  func terminated() async throws {
+    try await TestDatabase.with { test in
+      try await test.script("create table thing (id int)")
+      try await test.open { database in
+        let changes = Mutex<[Bool]>([])
+        database.onReadinessChange { isReady in changes.withLock { $0.append(isReady) } }
+        let reading = Task(executorPreference: test.group.loops[0]) {
+          let answer: Int? = try await database.reads.row("select 7 from pg_sleep(0.15)")
+          return answer
+        }
+        let writing = Task(executorPreference: test.group.loops[0]) {
+          await databaseError { try await database.execute("insert into thing select 1 from pg_sleep(20)") }
+        }
+        try await Session.with(test.configuration, group: test.group, log: test.log) { session in
+          try await eventually("both run") {
+            try await session.value(
+              "select count(*) from pg_stat_activity where datname = current_database() and state = 'active' and query like '%pg_sleep%' and pid <> pg_backend_pid()"
+            ) == 2
+          }
+          _ = try await session.run(
+            "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+          )
+        }
+        #expect(try await reading.value == 7)
+        let error = await writing.value
+        #expect(error?.code == .connectionLost && error?.category == .unavailable && error?.mayHaveCommitted == true)
+        await database.waitUntilReady()
+        #expect(changes.withLock { $0 } == [true, false, true])
+        #expect(try await database.value("select 1") == 1)
+        #expect(database.statistics.reconnects == 1)
+      }
+    }
+  }
+
+  @Test(
+    "While the server is down calls fail at once and health says so; once it is back all works again, and no descriptor is left")
+  func stopped() async throws {
+    let server = try await PrivatePostgreSQL.start()
+    defer { server.remove() }
+    var address = server.configuration()
+    address.host = "127.0.0.1"
+    address.password = "postgres"
+    try await TestDatabase.with(on: address) { test in
+      try await test.open({ $0.longestReconnectPause = .milliseconds(100) }) { database in
+        #expect(try await database.value("select 1") == 1)
+        for signal in [SIGINT, SIGKILL] {
+          try await server.stop(signal: signal)
+          try await eventually("the outage is noticed") { !database.isReady }
+          // The first attempts may still be hopeful; from then on there is no waiting.
+          for _ in 0..<3 {
+            let read = await databaseError { _ = try await database.reads.run("select 1") }
+            let write = await databaseError { _ = try await database.execute("select 1") }
+            #expect(read?.category == .unavailable && write?.category == .unavailable)
+          }
+          #expect(!database.isReady && database.statistics.readyLoops == 0)
+          try await server.restart()
+          await database.waitUntilReady()
+          #expect(try await database.reads.value("select 2") == 2)
+          #expect(try await database.value("select 3") == 3)
+        }
+        #expect(try openSockets(to: server.port) == 2)
+      }
+      #expect(try openSockets(to: server.port) == 0)
+    }
+  }
+
+  @Test("Nobody listens: the database is not ready, calls fail, shutting down works")
+  func absent() async throws {
+    let group = try EventLoopGroup(count: 1, name: "absent")
+    var configuration = DatabaseConfiguration(host: "127.0.0.1", database: "none", user: "nobody")
+    configuration.port = 1
+    try await TestDatabase.with { test in
+      let database = try Database(configuration, group: test.group, log: test.log)
+      let error = await databaseError { _ = try await database.reads.run("select 1") }
+      #expect(error?.code == .connectionLost && !database.isReady)
+      await database.shutDown()
+      let closed = await databaseError { _ = try await database.reads.run("select 1") }
+      #expect(closed?.code == .closed)
+    }
+    await withCheckedContinuation { continuation in
+      let thread = LoopThread(name: "end") {
+        group.shutDown(); continuation.resume()
+      }
+      _ = thread
+    }
+  }
+
+  /// How many descriptors of this process are TCP connections to a port.
+  private func openSockets(to port: UInt16) throws -> Int {
+    let suffix = ":" + ("000" + String(port, radix: 16, uppercase: true)).suffix(4)
+    let inodes = Set(
+      try contents("/proc/net/tcp").split(separator: "\n").dropFirst().compactMap { line -> String? in
+        let fields = line.split(separator: " ")
+        return fields[2].hasSuffix(suffix) ? "socket:[\(fields[9])]" : nil
+      })
+    guard let directory = opendir("/proc/self/fd") else { return -1 }
+    defer { closedir(directory) }
+    var count = 0
+    while let entry = readdir(directory) {
+      let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      var target = [UInt8](repeating: 0, count: 64)
+      let length = target.withUnsafeMutableBytes {
+        readlink("/proc/self/fd/\(name)", $0.baseAddress!.assumingMemoryBound(to: CChar.self), 64)
+      }
+      if length > 0 && inodes.contains(String(decoding: target.prefix(length), as: UTF8.self)) { count += 1 }
+    }
+    return count
+  }
+
+  private func contents(_ path: String) throws -> String {
+    guard let file = fopen(path, "r") else { throw DatabaseError(.misuse, "no \(path)") }
+    defer { fclose(file) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while case let count = fread(&buffer, 1, buffer.count, file), count > 0 { bytes += buffer.prefix(count) }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

@@ -1,0 +1,107 @@
+# Sourced after processes.sh: what a local run is made of. Every name, flag and setting of our own programs that the scripts
+# use is in this file.
+set -euo pipefail
+
+CONFIG=${CONFIG:-debug}
+BINARIES=${PARLEY_BINARIES:-$PWD/${SCRATCH:-.build}/$CONFIG}
+STATE=$LOCAL/state
+COPIES=${PARLEY_COPIES:-2}
+AUDIENCE=parley-demo.apps.googleusercontent.com
+DATABASE=parley
+
+# The number after `NAME=` in a port file, or the whole of a file that holds one number.
+port_of() { # FILE NAME
+  if [[ -f $1 ]]; then sed -nE "s/^($2=)?([0-9]+)$/\2/p" "$1" | head -n 1; fi
+}
+# Our processes write their port file last, when they accept connections.
+has_port() { [[ -n $(port_of "$1" "$2") ]]; }
+
+database_url() { # ROLE
+  printf 'postgresql://%s@/%s?host=%s&port=%s\n' "$1" "$DATABASE" "$PGHOST" "$PGPORT"
+}
+
+sandbox_start() {
+  mkdir -p "$STATE/sandbox"
+  rm -f "$STATE/sandbox.port"
+  process_start sandbox "$BINARIES/parley-sandbox" serve --port 0 --port-file "$STATE/sandbox.port" \
+    --certificate "$LOCAL/tls/server.pem" --key "$LOCAL/tls/server-key.pem" --state-directory "$STATE/sandbox"
+  process_await sandbox 30 listening has_port "$STATE/sandbox.port" tls
+  SANDBOX_URL=https://localhost:$(port_of "$STATE/sandbox.port" tls)
+}
+
+database_prepare() {
+  psql -w -Atqc "select 1 from pg_database where datname = '$DATABASE'" | grep -q 1 || psql -w -qc "create database $DATABASE"
+  env PARLEY_AUTH_DATABASE_URL="$(database_url postgres)" "$BINARIES/parley-auth" migrate --bootstrap
+}
+
+# The settings of one copy. Keys and defaults: `parley-auth serve --help` and /etc/parley/auth.env.
+auth_environment() { # NAME H2C-PORT TLS-PORT ADMIN-PORT
+  printf '%s\n' \
+    "PARLEY_AUTH_LISTEN=127.0.0.1:$2" \
+    "PARLEY_AUTH_TLS_LISTEN=127.0.0.1:$3" \
+    "PARLEY_AUTH_TLS_CERTIFICATE_FILE=$LOCAL/tls/server.pem" \
+    "PARLEY_AUTH_TLS_KEY_FILE=$LOCAL/tls/server-key.pem" \
+    "PARLEY_AUTH_ADMIN_LISTEN=127.0.0.1:$4" \
+    "PARLEY_AUTH_PORT_FILE=$STATE/$1.port" \
+    "PARLEY_AUTH_DATABASE_URL=$(database_url parley_auth)" \
+    "PARLEY_AUTH_GOOGLE_SA_JSON_FILE=$STATE/sandbox/service-account.json" \
+    "PARLEY_AUTH_OIDC_CLIENT_IDS=$AUDIENCE" \
+    "PARLEY_AUTH_JWKS_URL=$SANDBOX_URL/oauth2/v3/certs" \
+    "PARLEY_AUTH_TOKEN_URI=$SANDBOX_URL/token" \
+    "PARLEY_AUTH_OUTBOUND_CA_FILE=$LOCAL/tls/ca.pem" \
+    "PARLEY_AUTH_TRUSTED_PROXIES=127.0.0.0/8"
+}
+
+# Starts a copy, at its former ports if it had any: the edge knows it by them.
+auth_start() { # NAME
+  local name=$1 file=$STATE/$1.port h2c tls admin environment
+  h2c=$(port_of "$file.last" h2c) tls=$(port_of "$file.last" tls) admin=$(port_of "$file.last" admin)
+  rm -f "$file"
+  mapfile -t environment < <(auth_environment "$name" "${h2c:-0}" "${tls:-0}" "${admin:-0}")
+  process_start "$name" env "${environment[@]}" "$BINARIES/parley-auth" serve
+  process_await "$name" 30 listening has_port "$file" h2c
+  cp "$file" "$file.last"
+}
+auth_healthy() { # NAME
+  curl -sSf -o /dev/null --max-time 2 --http2-prior-knowledge "http://127.0.0.1:$(port_of "$STATE/$1.port" h2c)/healthz"
+}
+
+# How the walkthrough and other callers reach what runs.
+addresses() {
+  local http https copy
+  http=$(port_of "$LOCAL/edge/ports" http) https=$(port_of "$LOCAL/edge/ports" https)
+  printf '%s=%q\n' \
+    PARLEY_EDGE_HTTP "http://127.0.0.1:$http" \
+    PARLEY_EDGE_HTTPS "https://localhost:$https" \
+    PARLEY_CA_FILE "$LOCAL/tls/ca.pem" \
+    PARLEY_SANDBOX "$SANDBOX_URL" \
+    PARLEY_AUDIENCE "$AUDIENCE" \
+    PARLEY_DATABASE_URL "$(database_url postgres)" \
+    PARLEY_LOGS "$LOCAL/logs"
+  for ((copy = 1; copy <= COPIES; copy++)); do
+    printf '%s=%q\n' \
+      "PARLEY_AUTH_${copy}_H2C" "127.0.0.1:$(port_of "$STATE/auth-$copy.port" h2c)" \
+      "PARLEY_AUTH_${copy}_TLS" "localhost:$(port_of "$STATE/auth-$copy.port" tls)" \
+      "PARLEY_AUTH_${copy}_ADMIN" "http://127.0.0.1:$(port_of "$STATE/auth-$copy.port" admin)"
+  done
+}
+
+how_to_call() {
+  # shellcheck disable=SC1091
+  . "$LOCAL/run.env"
+  cat <<TEXT
+
+Parley is up. The addresses below are in .local/run.env; \`. .local/run.env\` sets them in a shell.
+
+  an ID token    TOKEN=\$($BINARIES/parley token --subject ana)
+  HTTP/1.1       curl --http1.1 -H "Authorization: Bearer \$TOKEN" $PARLEY_EDGE_HTTP/token
+  HTTP/2, TLS    curl --cacert $PARLEY_CA_FILE -H "Authorization: Bearer \$TOKEN" $PARLEY_EDGE_HTTPS/token
+  command line   $BINARIES/parley whoami --bearer "\$TOKEN"
+  gRPC, h2c      $PARLEY_AUTH_1_H2C   parley.broker.v1.TokenBrokerService/ExchangeToken
+  gRPC, TLS      $PARLEY_AUTH_1_TLS   (root certificate: $PARLEY_CA_FILE)
+  metrics        curl $PARLEY_AUTH_1_ADMIN/metrics
+  database       psql '$PARLEY_DATABASE_URL'
+  logs           $LOCAL/logs
+
+TEXT
+}
