@@ -15,10 +15,10 @@ struct KnownMethod: Sendable {
     name = String(method.info.path.dropFirst())
     call = { connection, json, options in
       let request: Request
-      do { request = try MessageJSON.decode(json) } catch {
+      do { request = try Request(json: json) } catch {
         throw InvalidRequest(description: "the request is no \(Request.descriptor.name): \(error)")
       }
-      return try MessageJSON.encode(try await connection.channel.unary(method, request, options).message)
+      return try await connection.channel.unary(method, request, options).message.jsonBytes()
     }
   }
 
