@@ -1,6 +1,6 @@
 internal import EventLoop
 public import Logging
-public import RPC
+internal import RPC
 
 /// One line for each call: time, method, status, milliseconds, peer, and the request id when somebody named one.
 ///

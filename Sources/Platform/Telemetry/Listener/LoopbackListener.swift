@@ -84,7 +84,7 @@ public final class LoopbackListener: Sendable {
     listener = try Listener(on: address, group: group) { descriptor, _, loop in
       guard shared.open.add(1, ordering: .relaxed).newValue <= shared.limits.connections else {
         shared.open.subtract(1, ordering: .relaxed)
-        loop.load.subtract(1, ordering: .relaxed)
+        loop.giveBackLoad()
         Glibc.close(descriptor)
         return
       }

@@ -154,7 +154,7 @@ private final class StubConnection: DescriptorHandler, @unchecked Sendable {
     watch?.cancel()
     watch = nil
     close(descriptor)
-    loop.load.subtract(1, ordering: .relaxed)
+    loop.giveBackLoad()
     server.connectionEnded.fire()
   }
 }

@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import Glibc
+internal import Synchronization
 
 /// One connection: reads a request, answers it, and goes on or ends.
 // SAFETY: used on its loop only; the loop keeps it through its watch.
@@ -126,7 +127,7 @@ final class LoopbackConnection: DescriptorHandler, @unchecked Sendable {
     timer.onFire = {}
     close(descriptor)
     shared.open.subtract(1, ordering: .relaxed)
-    loop.load.subtract(1, ordering: .relaxed)
+    loop.giveBackLoad()
   }
 
   private static func reason(_ status: Int) -> String {
