@@ -23,7 +23,9 @@ public protocol Service: Sendable {
 }
 
 extension Service {
+  /// No database.
   public static var migrations: [Migration] { [] }
+  /// Nothing is the matter.
   public static func check(_ settings: Settings) -> [ConfigurationFinding] { [] }
 
   static var hasDatabase: Bool { !migrations.isEmpty }

@@ -9,7 +9,8 @@ public struct DemoService: Service {
   /// A secret.
   public static let apiKey = ConfigurationKey<String?>(optional: "apiKey", isSecret: true, aliases: ["OLD_API_KEY"], "A secret.")
   /// A number with bounds.
-  public static let burst = ConfigurationKey<Int>("rate.burst", default: 30, in: 1...1_000, aliases: ["RATE_BURST"], "Calls at once.")
+  public static let burst = ConfigurationKey<Int>(
+    "rate.burst", default: 30, in: 1...1_000, aliases: ["RATE_BURST"], "Calls at once.")
   /// Whether guards are given.
   public static let isGuarded = ConfigurationKey<Bool>("guarded", default: true, "Whether the guarded method has a guard.")
   /// Whether a background job fails.
@@ -17,16 +18,21 @@ public struct DemoService: Service {
   /// Whether a background job ignores its cancellation.
   public static let stubbornCall = ConfigurationKey<Duration>("slow", default: .milliseconds(300), "How long GET /slow takes.")
 
+  /// The name of the service.
   public static let name = "demo"
+  /// Its settings.
   public static let configuration: [any ConfigurationKeyDeclaration] = [
     StandardKeys.listen.aliased(.init("PORT") { "127.0.0.1:\($0)" }), apiKey, burst, isGuarded, failingJob, stubbornCall,
   ]
+  /// What it serves.
   public static let services = [EchoService.descriptor]
 
+  /// Warns when nobody is let in.
   public static func check(_ settings: Settings) -> [ConfigurationFinding] {
     settings[apiKey] == nil ? [.warning(apiKey, "not set: nobody is let in")] : []
   }
 
+  /// Puts it together.
   public static func build(_ context: ServiceContext) async throws -> ServiceParts {
     let slow = context.settings[stubbornCall]
     let fails = context.settings[failingJob]
@@ -64,6 +70,7 @@ public struct DemoService: Service {
 
 /// A defect, whose text no caller may see.
 public struct DemoError: Error, CustomStringConvertible {
+  /// What it says.
   public let description = "the innards of the demo"
 }
 

@@ -53,7 +53,9 @@ struct HealthCommand<S: Service>: AsyncParsableCommand {
   }
 
   private func arguments() throws -> (ChannelTarget, Duration, TLSContext?) {
-    guard let limit = Duration(configurationText: timeout), limit > .zero else { throw Self.refuse("--timeout takes \(Duration.expectation)") }
+    guard let limit = Duration(configurationText: timeout), limit > .zero else {
+      throw Self.refuse("--timeout takes \(Duration.expectation)")
+    }
     let context: TLSContext?
     do {
       let roots = ca.map { TLSConfiguration.TrustRoots.certificates(.file($0)) } ?? .system
@@ -68,7 +70,9 @@ struct HealthCommand<S: Service>: AsyncParsableCommand {
 
   private func given() throws -> SocketAddress? {
     if let address {
-      guard let address = SocketAddress(configurationText: address) else { throw Self.refuse("--address takes \(SocketAddress.expectation)") }
+      guard let address = SocketAddress(configurationText: address) else {
+        throw Self.refuse("--address takes \(SocketAddress.expectation)")
+      }
       return address
     }
     let keys = S.keys.filter { [StandardKeys.listen.name, StandardKeys.tlsListen.name].contains($0.name) }

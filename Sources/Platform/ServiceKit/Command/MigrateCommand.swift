@@ -31,7 +31,8 @@ struct MigrateCommand<S: Service>: AsyncParsableCommand {
   func run() async throws {
     guard S.hasDatabase else { return Output.print("\(S.program) has no database\n") }
     let read: [any ConfigurationKeyDeclaration] = [
-      StandardKeys.databaseURL, StandardKeys.databaseOwnerURL, StandardKeys.databasePool, StandardKeys.copies, StandardKeys.logLevel,
+      StandardKeys.databaseURL, StandardKeys.databaseOwnerURL, StandardKeys.databasePool, StandardKeys.copies,
+      StandardKeys.logLevel,
     ]
     let names = read.map(\.name)
     let settings = try Settings(S.self, flags, keys: S.keys.filter { names.contains($0.name) } + [StandardKeys.databaseAdminURL])

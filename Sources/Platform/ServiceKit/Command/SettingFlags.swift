@@ -7,7 +7,9 @@ struct SettingFlags: ParsableArguments {
     help: ArgumentHelp("Sets a key for this run, as in --set log.level=debug. May be repeated.", valueName: "key=value"))
   var assignments: [String] = []
 
-  @Argument(parsing: .allUnrecognized, help: ArgumentHelp("The same as --key value or --key=value, as in --log-level debug.", valueName: "--key value"))
+  @Argument(
+    parsing: .allUnrecognized,
+    help: ArgumentHelp("The same as --key value or --key=value, as in --log-level debug.", valueName: "--key value"))
   var others: [String] = []
 
   /// The settings by the names they were given under.
@@ -42,7 +44,8 @@ extension Settings {
   ) throws {
     do {
       try self.init(
-        service: S.name, keys: keys ?? S.keys, flags: flags.values(), environment: ProcessEnvironment.all, others: keys == nil ? [] : S.keys)
+        service: S.name, keys: keys ?? S.keys, flags: flags.values(), environment: ProcessEnvironment.all,
+        others: keys == nil ? [] : S.keys)
     } catch let error as ConfigurationError {
       throw ServiceFailure(error).exit()
     }

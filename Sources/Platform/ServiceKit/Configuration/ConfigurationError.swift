@@ -21,6 +21,7 @@ public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
       self.message = message
     }
 
+    /// What it says.
     public var description: String {
       let subject = key.map { "\($0) (\(variable))" } ?? variable
       return "\(subject): \(message)" + (source.map { "; read from \($0)" } ?? "")
@@ -36,5 +37,6 @@ public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
     self.problems = problems
   }
 
+  /// What it says.
   public var description: String { problems.map(\.description).joined(separator: "\n") }
 }

@@ -45,7 +45,8 @@ public struct ConfigurationKey<Value: ConfigurationValue>: ConfigurationKeyDecla
 
   /// A key whose value lies between two others, both included.
   public init(
-    _ name: String, default value: Value, in range: ClosedRange<Value>, aliases: [ConfigurationAlias] = [], _ documentation: String
+    _ name: String, default value: Value, in range: ClosedRange<Value>, aliases: [ConfigurationAlias] = [],
+    _ documentation: String
   ) where Value: Comparable {
     let bounds = "\(range.lowerBound.configurationText) to \(range.upperBound.configurationText)"
     self.init(name, value, false, aliases, bounds, { range.contains($0) ? nil : "from \(bounds)" }, documentation)
@@ -86,6 +87,7 @@ public struct ConfigurationAlias: Sendable, ExpressibleByStringLiteral {
     self.convert = convert
   }
 
+  /// An alias that is taken as it is.
   public init(stringLiteral variable: String) { self.init(variable) }
 }
 
@@ -118,12 +120,16 @@ public enum ConfigurationReading: Sendable {
 }
 
 extension ConfigurationKey {
+  /// What a text must be to be read.
   public var expectation: String { bounds.map { "\(Value.expectation), \($0)" } ?? Value.expectation }
 
+  /// The default as text; nil for a key that must be given.
   public var defaultText: String? { defaultValue?.configurationText }
 
+  /// The default; nil for a key that must be given.
   public var boxedDefault: (any Sendable)? { defaultValue }
 
+  /// Reads and checks a text.
   public func read(_ text: String) -> ConfigurationReading {
     guard let value = Value(configurationText: text) else { return .refused(expected: expectation) }
     if let complaint = complaint(value) { return .refused(expected: "\(Value.expectation), \(complaint)") }
@@ -136,7 +142,9 @@ extension ConfigurationKeyDeclaration {
   public var variable: String {
     var text = ""
     for character in name {
-      if character == "." { text.append("_") } else {
+      if character == "." {
+        text.append("_")
+      } else {
         if character.isUppercase { text.append("_") }
         text += character.uppercased()
       }

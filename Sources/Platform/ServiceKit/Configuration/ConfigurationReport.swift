@@ -16,7 +16,9 @@ struct ConfigurationReport {
   var text: String {
     var lines: [String] = []
     if let settings {
-      let rows = settings.entries.map { [$0.key.name, $0.variable, $0.shown.isEmpty ? "-" : $0.shown, $0.source, $0.key.expectation] }
+      let rows = settings.entries.map {
+        [$0.key.name, $0.variable, $0.shown.isEmpty ? "-" : $0.shown, $0.source, $0.key.expectation]
+      }
       lines += Self.table([["KEY", "VARIABLE", "VALUE", "SOURCE", "ALLOWED"]] + rows)
       lines.append("")
     }

@@ -3,6 +3,7 @@ internal import Glibc
 
 /// The settings given on the command line: `--set key=value` and `--key value`.
 public struct FlagProvider: ConfigProvider {
+  /// What this source is called.
   public let providerName = "flags"
   /// By the dotted name of the key.
   let values: [String: String]
@@ -10,9 +11,11 @@ public struct FlagProvider: ConfigProvider {
   /// The settings by the dotted names of their keys.
   public init(_ values: [String: String]) { self.values = values }
 
+  /// The value of a key here, or none.
   public func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult {
     let name = key.components.joined(separator: ".")
-    return LookupResult(encodedKey: name, value: try values[name].map { ConfigValue(try .reading($0, as: type, key: name), isSecret: true) })
+    return LookupResult(
+      encodedKey: name, value: try values[name].map { ConfigValue(try .reading($0, as: type, key: name), isSecret: true) })
   }
 }
 
@@ -20,6 +23,7 @@ public struct FlagProvider: ConfigProvider {
 ///
 /// The key's own name comes before its aliases. An empty variable counts as absent.
 public struct EnvironmentProvider: ConfigProvider {
+  /// What this source is called.
   public let providerName = "environment"
   private let environment: [String: String]
   private let prefix: String
@@ -37,10 +41,14 @@ public struct EnvironmentProvider: ConfigProvider {
     own = Set(keys.map { prefix + $0.variable })
   }
 
+  /// The value of a key here, or none.
   public func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult {
     let name = key.components.joined(separator: ".")
-    guard let declaration = keys[name], let found = try find(declaration) else { return LookupResult(encodedKey: name, value: nil) }
-    return LookupResult(encodedKey: found.source, value: ConfigValue(try .reading(found.text, as: type, key: name), isSecret: declaration.isSecret))
+    guard let declaration = keys[name], let found = try find(declaration) else {
+      return LookupResult(encodedKey: name, value: nil)
+    }
+    return LookupResult(
+      encodedKey: found.source, value: ConfigValue(try .reading(found.text, as: type, key: name), isSecret: declaration.isSecret))
   }
 
   /// Variables that begin as the service's do and belong to no key.

@@ -4,8 +4,10 @@ public import Logging
 
 /// `250ms`, `30s`, `5m`, `2h`, or a bare number of seconds.
 extension Duration: ConfigurationValue {
+  /// What a text must be to be read.
   public static var expectation: String { "a duration such as 250ms, 30s, 5m or 2h (a bare number is seconds)" }
 
+  /// Reads a text; nil when it is not as ``expectation`` says.
   public init?(configurationText: String) {
     let digits = configurationText.utf8.prefix { (0x30...0x39).contains($0) }.count
     guard digits > 0, let number = Int64(configurationText.prefix(digits)) else { return nil }
@@ -22,6 +24,7 @@ extension Duration: ConfigurationValue {
     self = .milliseconds(product)
   }
 
+  /// The value as it would be written.
   public var configurationText: String {
     let (seconds, attoseconds) = components
     let milliseconds = attoseconds / 1_000_000_000_000_000
@@ -33,8 +36,11 @@ extension Duration: ConfigurationValue {
 }
 
 extension SocketAddress: ConfigurationValue {
+  /// What a text must be to be read.
   public static var expectation: String { "an address such as 127.0.0.1:8080, [::1]:8080 or unix:/run/parley.sock" }
+  /// Reads a text; nil when it is not as ``expectation`` says.
   public init?(configurationText: String) { try? self.init(configurationText) }
+  /// The value as it would be written.
   public var configurationText: String { description }
 }
 
@@ -45,13 +51,16 @@ public struct ReadableFile: ConfigurationValue, Hashable {
   /// The path as it was given.
   public let path: String
 
+  /// What a text must be to be read.
   public static var expectation: String { "the path of a file that can be read" }
 
+  /// Reads a text; nil when it is not as ``expectation`` says.
   public init?(configurationText: String) {
     guard access(configurationText, R_OK) == 0 else { return nil }
     path = configurationText
   }
 
+  /// The value as it would be written.
   public var configurationText: String { path }
 }
 
@@ -60,12 +69,15 @@ public struct FilePath: ConfigurationValue, Hashable {
   /// The path as it was given.
   public let path: String
 
+  /// What a text must be to be read.
   public static var expectation: String { "a path" }
 
+  /// Reads a text; nil when it is not as ``expectation`` says.
   public init?(configurationText: String) {
     guard !configurationText.isEmpty, !configurationText.utf8.contains(0) else { return nil }
     path = configurationText
   }
 
+  /// The value as it would be written.
   public var configurationText: String { path }
 }

@@ -9,20 +9,28 @@ public protocol ConfigurationValue: Sendable {
 }
 
 extension String: ConfigurationValue {
+  /// What a text must be to be read.
   public static var expectation: String { "a text" }
+  /// Reads a text; nil when it is not as ``expectation`` says.
   public init?(configurationText: String) { self = configurationText }
+  /// The value as it would be written.
   public var configurationText: String { self }
 }
 
 extension Int: ConfigurationValue {
+  /// What a text must be to be read.
   public static var expectation: String { "a whole number" }
+  /// Reads a text; nil when it is not as ``expectation`` says.
   public init?(configurationText: String) { self.init(configurationText) }
+  /// The value as it would be written.
   public var configurationText: String { "\(self)" }
 }
 
 extension Bool: ConfigurationValue {
+  /// What a text must be to be read.
   public static var expectation: String { "true or false" }
 
+  /// Reads a text; nil when it is not as ``expectation`` says.
   public init?(configurationText: String) {
     switch configurationText.lowercased() {
     case "true", "yes", "on", "1": self = true
@@ -31,24 +39,30 @@ extension Bool: ConfigurationValue {
     }
   }
 
+  /// The value as it would be written.
   public var configurationText: String { self ? "true" : "false" }
 }
 
 extension Optional: ConfigurationValue where Wrapped: ConfigurationValue {
+  /// What a text must be to be read.
   public static var expectation: String { Wrapped.expectation }
 
+  /// Reads a text; nil when it is not as ``expectation`` says.
   public init?(configurationText: String) {
     guard let value = Wrapped(configurationText: configurationText) else { return nil }
     self = .some(value)
   }
 
+  /// The value as it would be written.
   public var configurationText: String { self?.configurationText ?? "" }
 }
 
 /// Values separated by commas. Blanks around a value and empty values do not count.
 extension Array: ConfigurationValue where Element: ConfigurationValue {
+  /// What a text must be to be read.
   public static var expectation: String { "a list separated by commas, each \(Element.expectation)" }
 
+  /// Reads a text; nil when it is not as ``expectation`` says.
   public init?(configurationText: String) {
     self = []
     for part in configurationText.split(separator: ",") {
@@ -59,13 +73,17 @@ extension Array: ConfigurationValue where Element: ConfigurationValue {
     }
   }
 
+  /// The value as it would be written.
   public var configurationText: String { map(\.configurationText).joined(separator: ",") }
 }
 
 /// An enumeration is written as its raw values.
 extension ConfigurationValue where Self: CaseIterable & RawRepresentable, RawValue == String {
+  /// What a text must be to be read.
   public static var expectation: String { "one of " + allCases.map(\.rawValue).joined(separator: ", ") }
+  /// Reads a text; nil when it is not as ``expectation`` says.
   public init?(configurationText: String) { self.init(rawValue: configurationText) }
+  /// The value as it would be written.
   public var configurationText: String { rawValue }
 }
 

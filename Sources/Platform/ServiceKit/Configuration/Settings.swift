@@ -16,8 +16,8 @@ public struct Settings: Sendable {
     public let source: String
     let value: any Sendable
 
-    /// The value as it may be shown.
-    public var shown: String { key.isSecret && !text.isEmpty ? "(hidden)" : text }
+    /// The value as it may be shown: a default is no secret.
+    public var shown: String { key.isSecret && !text.isEmpty && source != "default" ? "(hidden)" : text }
   }
 
   /// The service's name, as in `parley-<service>`.
@@ -88,7 +88,9 @@ public struct Settings: Sendable {
     }
     for provider in providers {
       let result: LookupResult
-      do { result = try provider.value(forKey: AbsoluteConfigKey(ConfigKey(key.name)), type: .string) } catch let error as SourceError {
+      do { result = try provider.value(forKey: AbsoluteConfigKey(ConfigKey(key.name)), type: .string) } catch let error
+        as SourceError
+      {
         throw problem(error.source, error.message)
       } catch {
         throw problem(provider.providerName, "cannot be read")
@@ -117,7 +119,8 @@ public struct Settings: Sendable {
       let key = keys.first { [$0.name, $0.variable, prefix + $0.variable, $0.flag].contains(given) }
       guard let key else {
         let near = nearest(given, keys.map(\.name))
-        problems.append(.init(key: nil, variable: "--set \(given)", "there is no such key" + (near.map { "; did you mean \($0)?" } ?? "")))
+        problems.append(
+          .init(key: nil, variable: "--set \(given)", "there is no such key" + (near.map { "; did you mean \($0)?" } ?? "")))
         continue
       }
       values[key.name] = text

@@ -17,7 +17,8 @@ enum StandardChecks {
     var findings: [ConfigurationFinding] = []
     let listen = settings[StandardKeys.listen]
     if let listen, !listen.isLoopback {
-      findings.append(.warning(StandardKeys.listen, "clear text on \(listen): tokens can be read on the way unless a proxy in front encrypts"))
+      findings.append(
+        .warning(StandardKeys.listen, "clear text on \(listen): tokens can be read on the way unless a proxy in front encrypts"))
     }
     if settings[StandardKeys.adminListen] == nil {
       findings.append(.warning(StandardKeys.adminListen, "not set: no metrics and no HTTP probes"))

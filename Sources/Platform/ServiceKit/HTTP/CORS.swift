@@ -7,6 +7,7 @@ public struct CORS: HTTPMiddleware {
   /// Allows the given origins.
   public init(_ origins: CORSOrigins) { self.origins = origins }
 
+  /// Answers the request by way of `next`.
   public func handle(_ request: HTTPServerRequest, next: HTTPRoute.Handler) async throws -> HTTPServerResponse {
     var response = request.method == "OPTIONS" ? HTTPServerResponse(204) : try await next(request)
     response.headers += headers(for: request.header("origin"))
@@ -20,7 +21,9 @@ public struct CORS: HTTPMiddleware {
     case .any: headers.append(("access-control-allow-origin", "*"))
     case .list(let list):
       // One origin alone is named whoever asks; of several, the one that asks.
-      if list.count == 1 { headers.append(("access-control-allow-origin", list[0])) } else if let origin, list.contains(origin) {
+      if list.count == 1 {
+        headers.append(("access-control-allow-origin", list[0]))
+      } else if let origin, list.contains(origin) {
         headers.append(("access-control-allow-origin", origin))
       }
     }

@@ -5,8 +5,10 @@ public enum CORSOrigins: ConfigurationValue, Hashable {
   /// These, as browsers send them: `https://app.example.com`. An empty list is none.
   case list([String])
 
+  /// What a text must be to be read.
   public static var expectation: String { "*, none, or a list of origins such as https://app.example.com" }
 
+  /// Reads a text; nil when it is not as ``expectation`` says.
   public init?(configurationText: String) {
     switch configurationText.trimmingBlanks {
     case "*": self = .any
@@ -18,6 +20,7 @@ public enum CORSOrigins: ConfigurationValue, Hashable {
     }
   }
 
+  /// The value as it would be written.
   public var configurationText: String {
     switch self {
     case .any: "*"

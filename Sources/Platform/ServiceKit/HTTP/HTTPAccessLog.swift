@@ -23,6 +23,7 @@ public struct HTTPAccessLog: HTTPMiddleware {
     self.proxies = proxies
   }
 
+  /// Answers the request by way of `next`.
   public func handle(_ request: HTTPServerRequest, next: HTTPRoute.Handler) async throws -> HTTPServerResponse {
     let start = MonotonicInstant.now()
     let response = try await next(request)

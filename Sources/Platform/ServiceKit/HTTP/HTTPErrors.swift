@@ -14,6 +14,7 @@ public struct HTTPErrors: HTTPMiddleware {
   /// Tells `report` what no caller should see.
   public init(report: @escaping Report) { self.report = report }
 
+  /// Answers the request by way of `next`.
   public func handle(_ request: HTTPServerRequest, next: HTTPRoute.Handler) async throws -> HTTPServerResponse {
     do { return try await next(request) } catch {
       if let known = ErrorMap.rpcError(for: error) { return .error(known) }

@@ -11,6 +11,7 @@ public struct HTTPRequestID: HTTPMiddleware {
   /// Makes the middleware; it has no settings.
   public init() {}
 
+  /// Answers the request by way of `next`.
   public func handle(_ request: HTTPServerRequest, next: HTTPRoute.Handler) async throws -> HTTPServerResponse {
     let id = request.header(RequestID.header).flatMap { Self.isSane($0) ? $0 : nil } ?? Self.make()
     var response = try await Self.$current.withValue(id) { try await next(request) }

@@ -33,7 +33,8 @@ public struct HealthService: Sendable {
     }
 
     func watch(
-      _ request: GRPCHealthV1.HealthCheckRequest, _ responses: ResponseWriter<GRPCHealthV1.HealthCheckResponse>, _ call: CallContext
+      _ request: GRPCHealthV1.HealthCheckRequest, _ responses: ResponseWriter<GRPCHealthV1.HealthCheckResponse>,
+      _ call: CallContext
     ) async throws {
       // What a process serves never changes, so this one answer stands until the caller leaves or the server does.
       let isKnown = isKnown(request.service)
@@ -43,6 +44,8 @@ public struct HealthService: Sendable {
 
     private func isKnown(_ service: String) -> Bool { service.isEmpty || status.services.contains(service) }
 
-    private func response(_ isServing: Bool) -> GRPCHealthV1.HealthCheckResponse { .init(status: isServing ? .serving : .notServing) }
+    private func response(_ isServing: Bool) -> GRPCHealthV1.HealthCheckResponse {
+      .init(status: isServing ? .serving : .notServing)
+    }
   }
 }

@@ -25,6 +25,7 @@ public struct AccessPolicy: ServerInterceptor {
     /// The paths of the methods, each with its kind of access.
     public let methods: [(path: String, access: MethodAccess)]
 
+    /// What it says.
     public var description: String {
       "no guard is given for " + methods.map { "\($0.path) (\($0.access.name))" }.joined(separator: ", ")
     }
@@ -41,6 +42,7 @@ public struct AccessPolicy: ServerInterceptor {
     self.guards = guards
   }
 
+  /// Serves the call by way of `next`.
   public func intercept(_ call: any ServerCall, next: MethodRoute.Serve) async throws {
     let access = call.method.access
     if access != .public {

@@ -9,6 +9,7 @@ public struct RequestIDInterceptor: ServerInterceptor {
   /// Makes the interceptor; it has no settings.
   public init() {}
 
+  /// Serves the call by way of `next`.
   public func intercept(_ call: any ServerCall, next: MethodRoute.Serve) async throws {
     if call.metadata[RequestID.header] != nil { call.initialMetadata[RequestID.header] = RequestID.of(call) }
     do { try await next(call) } catch {

@@ -37,6 +37,7 @@ public struct ServiceFailure: Error, Sendable, CustomStringConvertible {
     self.message = message
   }
 
+  /// What it says.
   public var description: String { message }
 
   /// The failure that an error amounts to.

@@ -14,7 +14,8 @@ struct Listeners {
   }
 
   /// Opens them all; one that cannot be opened closes those before it with the server.
-  func open(_ server: RPCServer, _ pages: AdminPages, _ resources: ServiceResources) throws -> (BoundAddresses, LoopbackListener?) {
+  func open(_ server: RPCServer, _ pages: AdminPages, _ resources: ServiceResources) throws -> (BoundAddresses, LoopbackListener?)
+  {
     var addresses = BoundAddresses()
     let tls = try ServerTLS.context(settings)
     addresses.grpc = try open(.grpc, at: settings[StandardKeys.listen], on: server, nil)

@@ -2,8 +2,11 @@ public import EventLoop
 internal import Synchronization
 
 /// Whether every loop still turns: each leaves the time on its own clock four times a second.
+///
+/// It watches from when it is made until ``stop()``.
 // SAFETY: timers are used on their loops only; the beats are atomic.
 public final class LoopLiveness: @unchecked Sendable {
+  // SAFETY: the timer is used on the loop only; the time is atomic.
   private final class Beat: @unchecked Sendable {
     let loop: EventLoop
     let timer = LoopTimer()

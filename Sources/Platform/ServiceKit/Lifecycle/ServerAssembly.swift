@@ -17,7 +17,8 @@ struct ServerAssembly {
   private let events: RPCServerEvents
 
   init<S: Service>(
-    _ service: S.Type, _ parts: ServiceParts, _ settings: Settings, _ health: HealthStatus, _ log: Logger, _ telemetry: ServiceTelemetry
+    _ service: S.Type, _ parts: ServiceParts, _ settings: Settings, _ health: HealthStatus, _ log: Logger,
+    _ telemetry: ServiceTelemetry
   ) throws {
     let undeclared = parts.services.map(\.descriptor.name).filter { name in !S.services.contains { $0.name == name } }
     guard undeclared.isEmpty else {
@@ -43,7 +44,8 @@ struct ServerAssembly {
   func server(on loops: EventLoopGroup) -> RPCServer {
     let http = parts.http.map { HTTPRoute($0.path, middleware($0.path).wrapping($0.handler)) }
     return RPCServer(
-      on: loops, services: services, interceptors: interceptors, http: http, fallback: middleware("other").wrapping(parts.fallback),
+      on: loops, services: services, interceptors: interceptors, http: http,
+      fallback: middleware("other").wrapping(parts.fallback),
       configuration: configuration, events: events)
   }
 
@@ -62,7 +64,8 @@ struct ServerAssembly {
     events.unexpectedHTTPError = { path, error, incident in
       log.error("unexpected error", metadata: ["path": "\(path)", "incident": "\(incident)", "error": "\(error)"])
     }
-    events.connectionFailed = { peer, error in log.debug("connection failed", metadata: ["peer": "\(peer)", "error": "\(error)"]) }
+    events.connectionFailed = { peer, error in log.debug("connection failed", metadata: ["peer": "\(peer)", "error": "\(error)"])
+    }
     let connections = telemetry.registry.gauge("parley_server_connections", help: "Connections that are open.")
     events.connectionsChanged = { connections.increment(by: Double($0)) }
     return events

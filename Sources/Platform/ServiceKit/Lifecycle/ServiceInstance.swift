@@ -41,7 +41,8 @@ public final class ServiceInstance: Sendable {
     telemetry: ServiceTelemetry = ServiceTelemetry(), clock: WallClock = .system
   ) async throws(ServiceFailure) -> ServiceInstance {
     try await start(
-      service, settings: settings, activation: SocketActivation(environment: environment), log: log, telemetry: telemetry, clock: clock)
+      service, settings: settings, activation: SocketActivation(environment: environment), log: log, telemetry: telemetry,
+      clock: clock)
   }
 
   static func start<S: Service>(
@@ -50,7 +51,7 @@ public final class ServiceInstance: Sendable {
   ) async throws(ServiceFailure) -> ServiceInstance {
     let findings = S.findings(settings)
     for finding in findings where finding.severity == .warning {
-      log.warning("\(finding.message)", metadata: ["key": "\(finding.key)"])
+      log.warning("\(finding.message)", metadata: ["setting": "\(finding.key)"])
     }
     let errors = findings.filter { $0.severity == .error }
     guard errors.isEmpty else {

@@ -22,7 +22,8 @@ struct ServiceProcess<S: Service> {
     let systemd = SystemdNotifier(environment: environment)
     let instance: ServiceInstance
     do {
-      instance = try await ServiceInstance.start(S.self, settings: settings, environment: environment, log: log, telemetry: telemetry)
+      instance = try await ServiceInstance.start(
+        S.self, settings: settings, environment: environment, log: log, telemetry: telemetry)
     } catch {
       log.critical("cannot start", metadata: ["error": "\(error)", "exit": "\(error.status.rawValue)"])
       throw error

@@ -33,7 +33,8 @@ final class ServiceResources: Sendable {
     let limit = settings[StandardKeys.startTimeout]
     log.info("waiting for the database", metadata: ["limit": "\(limit.configurationText)"])
     guard await Self.isReady(database, within: limit) else {
-      throw ServiceFailure(.unavailable, "the database \(database.configuration) could not be reached within \(limit.configurationText)")
+      throw ServiceFailure(
+        .unavailable, "the database \(database.configuration) could not be reached within \(limit.configurationText)")
     }
     try await database.checkConnectionBudget()
     try await checkMigrations(S.self, database, log)
@@ -66,7 +67,8 @@ final class ServiceResources: Sendable {
       guard missing.isEmpty else {
         throw ServiceFailure(
           .unavailable,
-          "the database lacks \(missing.count) migrations, from \(missing[0].migration.version): run `\(S.program) migrate` first")
+          "the database lacks \(missing.count) migrations, from \(missing[0].migration.version): run `\(S.program) migrate` first"
+        )
       }
     } catch let error as DatabaseError where error.code == .migrationRefused {
       log.warning("the schema is not this program's own", metadata: ["problem": "\(error.message)"])

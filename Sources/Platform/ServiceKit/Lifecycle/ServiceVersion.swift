@@ -19,7 +19,7 @@ enum ServiceVersion {
   static func lines(of program: String) -> [(name: String, version: String)] {
     [
       (program, number), ("build", isDebugBuild ? "debug" : "release"), ("swift", swift), ("nghttp2", nghttp2),
-      ("openssl", String(cString: OpenSSL_version(0))), ("libpq", libpq), ("libcurl", String(cString: curl_version())),
+      ("openssl", String(cString: OpenSSL_version(0))), ("libpq", libpq), ("libcurl", libcurl),
       ("tzdata", timeZones),
     ]
   }
@@ -37,6 +37,12 @@ enum ServiceVersion {
   private static var nghttp2: String {
     guard let version = nghttp2_version(0)?.pointee.version_str else { return "unknown" }
     return String(cString: version)
+  }
+
+  /// Without the libraries that it was built with.
+  private static var libcurl: String {
+    let text = String(cString: curl_version()).split(separator: " ").first ?? "unknown"
+    return text.hasPrefix("libcurl/") ? String(text.dropFirst(8)) : String(text)
   }
 
   private static var libpq: String { "\(PQlibVersion() / 10_000).\(PQlibVersion() % 10_000)" }

@@ -6,6 +6,7 @@ public struct ClientAddress: Sendable, Hashable, CustomStringConvertible {
   /// it has all.
   public let limitKey: String
 
+  /// What it says.
   public var description: String { text }
 
   /// Takes the transport's word for it.
@@ -71,7 +72,9 @@ public struct ClientAddress: Sendable, Hashable, CustomStringConvertible {
       return inner.contains(":") ? NetworkPrefix.addressBytes(String(inner)) : nil
     }
     if let bytes = NetworkPrefix.addressBytes(String(hop)) { return bytes }
-    guard let colon = hop.lastIndex(of: ":"), isPort(hop[hop.index(after: colon)...]), !hop[..<colon].contains(":") else { return nil }
+    guard let colon = hop.lastIndex(of: ":"), isPort(hop[hop.index(after: colon)...]), !hop[..<colon].contains(":") else {
+      return nil
+    }
     return NetworkPrefix.addressBytes(String(hop[..<colon]))
   }
 

@@ -12,6 +12,7 @@ public struct NetworkPrefix: ConfigurationValue, Hashable {
   /// Every peer on a Unix socket.
   public static let unix = NetworkPrefix(bytes: [], length: 0)
 
+  /// What a text must be to be read.
   public static var expectation: String { "a network such as 10.0.0.0/8, 2001:db8::/32, an address, or unix" }
 
   private init(bytes: [UInt8], length: Int) {
@@ -30,7 +31,9 @@ public struct NetworkPrefix: ConfigurationValue, Hashable {
     guard parts.count <= 2, let bytes = Self.addressBytes(String(parts[0])) else { return nil }
     var length = bytes.count * 8
     if parts.count == 2 {
-      guard !parts[1].isEmpty, parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let given = Int(parts[1]) else { return nil }
+      guard !parts[1].isEmpty, parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let given = Int(parts[1]) else {
+        return nil
+      }
       // `::ffff:10.0.0.0/104` counts its length in the IPv6 form.
       length = bytes.count == 4 && parts[0].contains(":") ? given - 96 : given
     }
@@ -38,6 +41,7 @@ public struct NetworkPrefix: ConfigurationValue, Hashable {
     self.init(bytes: bytes, length: length)
   }
 
+  /// The value as it would be written.
   public var configurationText: String {
     guard !bytes.isEmpty else { return "unix" }
     return "\(Self.text(bytes))/\(length)"

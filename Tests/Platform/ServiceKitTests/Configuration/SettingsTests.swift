@@ -9,7 +9,9 @@ import Testing
 struct SettingsTests {
   static let secret = "s3cret-\(UInt64.random(in: .min ... .max))"
 
-  static func settings(_ environment: [String: String] = [:], flags: [String: String] = [:]) throws(ConfigurationError) -> Settings {
+  static func settings(_ environment: [String: String] = [:], flags: [String: String] = [:]) throws(ConfigurationError)
+    -> Settings
+  {
     try Settings(service: "demo", keys: DemoService.keys, flags: flags, environment: environment)
   }
 
@@ -48,7 +50,8 @@ struct SettingsTests {
     #expect(try Self.settings(["RATE_BURST": "31", "PARLEY_DEMO_RATE_BURST": "32"], flags: ["rate.burst": "33"])[key] == 33)
   }
 
-  @Test("A flag may name a key in each of its forms", arguments: ["rate.burst", "RATE_BURST", "PARLEY_DEMO_RATE_BURST", "rate-burst"])
+  @Test(
+    "A flag may name a key in each of its forms", arguments: ["rate.burst", "RATE_BURST", "PARLEY_DEMO_RATE_BURST", "rate-burst"])
   func flagNames(_ name: String) throws {
     #expect(try Self.settings(flags: [name: "7"])[DemoService.burst] == 7)
   }
@@ -83,7 +86,9 @@ struct SettingsTests {
   @Test("A file that cannot be used ends the start: missing, a directory, no UTF-8, too large")
   func badFiles() throws {
     let problem = { (path: String) in Self.problems(["PARLEY_DEMO_API_KEY_FILE": path]).first?.description ?? "none" }
-    #expect(problem("/nonexistent/key").contains("/nonexistent/key") && problem("/nonexistent/key").contains("PARLEY_DEMO_API_KEY_FILE"))
+    #expect(
+      problem("/nonexistent/key").contains("/nonexistent/key") && problem("/nonexistent/key").contains("PARLEY_DEMO_API_KEY_FILE")
+    )
     #expect(problem("/tmp").contains("cannot be read"))
     try Self.withFile([0xff, 0xfe]) { #expect(problem($0).contains("not UTF-8")) }
     let largest = EnvironmentProvider.maximumFileBytes
@@ -109,7 +114,9 @@ struct SettingsTests {
     #expect(try Self.settings(["PARLEY_DEMO_RATE_BURST": "", "RATE_BURST": "5"])[DemoService.burst] == 5)
   }
 
-  @Test("Both ends of a range are allowed, and nothing beyond", arguments: [("1", true), ("1000", true), ("0", false), ("1001", false), ("-1", false), ("1e2", false), ("", true)])
+  @Test(
+    "Both ends of a range are allowed, and nothing beyond",
+    arguments: [("1", true), ("1000", true), ("0", false), ("1001", false), ("-1", false), ("1e2", false), ("", true)])
   func ranges(_ text: String, _ isAllowed: Bool) {
     #expect(Self.problems(["PARLEY_DEMO_RATE_BURST": text]).isEmpty == isAllowed)
   }
@@ -125,7 +132,9 @@ struct SettingsTests {
   func missing() throws {
     let key = ConfigurationKey<[String]>(required: "oidc.clientIds", "The client ids of the apps.")
     let error = #expect(throws: ConfigurationError.self) { try Settings(service: "auth", keys: [key], environment: [:]) }
-    #expect(error?.description.contains("oidc.clientIds (PARLEY_AUTH_OIDC_CLIENT_IDS): must be set: The client ids of the apps.") == true)
+    #expect(
+      error?.description.contains("oidc.clientIds (PARLEY_AUTH_OIDC_CLIENT_IDS): must be set: The client ids of the apps.")
+        == true)
   }
 
   @Test("A check of the key's own refuses a value of the right type")

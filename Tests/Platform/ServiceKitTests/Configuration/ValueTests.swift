@@ -8,7 +8,8 @@ struct ValueTests {
   @Test(
     "Durations have a unit or are seconds",
     arguments: [
-      ("250ms", Duration.milliseconds(250)), ("30s", .seconds(30)), ("5m", .seconds(300)), ("2h", .seconds(7_200)), ("45", .seconds(45)),
+      ("250ms", Duration.milliseconds(250)), ("30s", .seconds(30)), ("5m", .seconds(300)), ("2h", .seconds(7_200)),
+      ("45", .seconds(45)),
       ("0", .zero), ("0ms", .zero), ("90m", .seconds(5_400)),
     ])
   func durations(_ text: String, _ expected: Duration) {
@@ -22,12 +23,18 @@ struct ValueTests {
     #expect(Duration(configurationText: text) == nil)
   }
 
-  @Test("A duration is written so that it reads the same", arguments: [Duration.zero, .milliseconds(250), .seconds(90), .seconds(60), .seconds(7_200), .milliseconds(1_500)])
+  @Test(
+    "A duration is written so that it reads the same",
+    arguments: [Duration.zero, .milliseconds(250), .seconds(90), .seconds(60), .seconds(7_200), .milliseconds(1_500)])
   func durationText(_ duration: Duration) {
     #expect(Duration(configurationText: duration.configurationText) == duration)
   }
 
-  @Test("Booleans have four spellings each", arguments: [("true", true), ("Yes", true), ("on", true), ("1", true), ("FALSE", false), ("no", false), ("off", false), ("0", false)])
+  @Test(
+    "Booleans have four spellings each",
+    arguments: [
+      ("true", true), ("Yes", true), ("on", true), ("1", true), ("FALSE", false), ("no", false), ("off", false), ("0", false),
+    ])
   func booleans(_ text: String, _ expected: Bool) {
     #expect(Bool(configurationText: text) == expected)
   }
@@ -53,10 +60,16 @@ struct ValueTests {
     #expect(Logger.Level(configurationText: "loud") == nil)
     #expect(CORSOrigins(configurationText: "*") == .any)
     #expect(CORSOrigins(configurationText: "none") == .list([]))
-    #expect(CORSOrigins(configurationText: "https://a.example, https://b.example:8443") == .list(["https://a.example", "https://b.example:8443"]))
+    #expect(
+      CORSOrigins(configurationText: "https://a.example, https://b.example:8443")
+        == .list(["https://a.example", "https://b.example:8443"]))
   }
 
-  @Test("What is no origin is refused", arguments: ["", "a.example", "https://", "https://a.example/", "https://a.example/x", "https://*.example", "*,https://a.example"])
+  @Test(
+    "What is no origin is refused",
+    arguments: [
+      "", "a.example", "https://", "https://a.example/", "https://a.example/x", "https://*.example", "*,https://a.example",
+    ])
   func noOrigins(_ text: String) {
     #expect(CORSOrigins(configurationText: text) == nil)
   }

@@ -10,7 +10,8 @@ struct CORSTests {
   }
 
   private static func answer(
-    _ origins: String, _ method: String = "GET", origin: String? = nil, _ handler: @escaping HTTPRoute.Handler = { _ in .text(200, "ok") }
+    _ origins: String, _ method: String = "GET", origin: String? = nil,
+    _ handler: @escaping HTTPRoute.Handler = { _ in .text(200, "ok") }
   ) async throws -> HTTPServerResponse {
     let policy = try #require(CORSOrigins(configurationText: origins))
     let middleware: [any HTTPMiddleware] = [CORS(policy), HTTPErrors { _, _, _ in }]
@@ -64,8 +65,10 @@ struct CORSTests {
   @Test(
     "Each code has its status",
     arguments: [
-      (StatusCode.invalidArgument, 400), (.outOfRange, 400), (.failedPrecondition, 400), (.unauthenticated, 401), (.permissionDenied, 403),
-      (.notFound, 404), (.unimplemented, 405), (.aborted, 409), (.alreadyExists, 409), (.resourceExhausted, 429), (.cancelled, 499),
+      (StatusCode.invalidArgument, 400), (.outOfRange, 400), (.failedPrecondition, 400), (.unauthenticated, 401),
+      (.permissionDenied, 403),
+      (.notFound, 404), (.unimplemented, 405), (.aborted, 409), (.alreadyExists, 409), (.resourceExhausted, 429),
+      (.cancelled, 499),
       (.internal, 500), (.unknown, 500), (.dataLoss, 500), (.unavailable, 503), (.deadlineExceeded, 504),
     ])
   func statuses(_ code: StatusCode, _ status: Int) {
@@ -83,9 +86,12 @@ struct CORSTests {
 
   @Test(
     "Retry-After is in whole seconds, rounded up, at least one",
-    arguments: [(Duration.zero, "1"), (.milliseconds(1), "1"), (.seconds(1), "1"), (.milliseconds(1_001), "2"), (.seconds(60), "60")])
+    arguments: [
+      (Duration.zero, "1"), (.milliseconds(1), "1"), (.seconds(1), "1"), (.milliseconds(1_001), "2"), (.seconds(60), "60"),
+    ])
   func retryAfter(_ delay: Duration, _ text: String) {
-    #expect(HTTPServerResponse.error(RPCError(.resourceExhausted, "x", details: [.retryInfo(delay)])).header("retry-after") == text)
+    #expect(
+      HTTPServerResponse.error(RPCError(.resourceExhausted, "x", details: [.retryInfo(delay)])).header("retry-after") == text)
   }
 
   @Test("An answer of 401 says what is asked for")
@@ -94,7 +100,12 @@ struct CORSTests {
     #expect(HTTPServerResponse.error(RPCError(.permissionDenied, "x")).header("www-authenticate") == nil)
   }
 
-  @Test("A sane request id is taken over, any other is replaced", arguments: [("abc-1_2.3:4", true), ("a b", false), ("a\"b", false), ("", false), (String(repeating: "a", count: 64), true), (String(repeating: "a", count: 65), false)])
+  @Test(
+    "A sane request id is taken over, any other is replaced",
+    arguments: [
+      ("abc-1_2.3:4", true), ("a b", false), ("a\"b", false), ("", false), (String(repeating: "a", count: 64), true),
+      (String(repeating: "a", count: 65), false),
+    ])
   func requestIDs(_ id: String, _ isKept: Bool) async throws {
     let handler = [HTTPRequestID() as any HTTPMiddleware].wrapping { _ in .text(200, HTTPRequestID.current ?? "none") }
     let response = try await handler(.forTest(method: "GET", path: "/", headers: [("x-request-id", id)]))

@@ -12,7 +12,8 @@ struct InterceptorTests {
   @Test(
     "A database error becomes what a caller may know of it",
     arguments: [
-      (DatabaseError.Code.connectionLost, StatusCode.unavailable, "DATABASE_UNAVAILABLE"), (.closed, .unavailable, "DATABASE_UNAVAILABLE"),
+      (DatabaseError.Code.connectionLost, StatusCode.unavailable, "DATABASE_UNAVAILABLE"),
+      (.closed, .unavailable, "DATABASE_UNAVAILABLE"),
       (.poolExhausted, .resourceExhausted, "DATABASE_BUSY"), (.outOfResources, .resourceExhausted, "DATABASE_BUSY"),
       (.deadlineExceeded, .deadlineExceeded, "DATABASE_TIMEOUT"), (.aborted, .aborted, "CONFLICT"),
       (.alreadyExists, .alreadyExists, "ALREADY_EXISTS"),
@@ -23,7 +24,9 @@ struct InterceptorTests {
     #expect(error.cause is DatabaseError)
   }
 
-  @Test("A defect is left to the server, which hides it", arguments: [DatabaseError.Code.queryFailed, .decodingFailed, .misuse, .constraintViolated, .permissionDenied])
+  @Test(
+    "A defect is left to the server, which hides it",
+    arguments: [DatabaseError.Code.queryFailed, .decodingFailed, .misuse, .constraintViolated, .permissionDenied])
   func defects(_ code: DatabaseError.Code) {
     #expect(ErrorMap.rpcError(for: DatabaseError(code, "x")) == nil)
   }
@@ -31,12 +34,14 @@ struct InterceptorTests {
   @Test(
     "A provider that is away is UNAVAILABLE with a reason",
     arguments: [
-      (OutboundError.Code.connectFailed, "UPSTREAM_UNAVAILABLE"), (.circuitOpen, "UPSTREAM_UNAVAILABLE"), (.connectionLost, "UPSTREAM_UNAVAILABLE"),
+      (OutboundError.Code.connectFailed, "UPSTREAM_UNAVAILABLE"), (.circuitOpen, "UPSTREAM_UNAVAILABLE"),
+      (.connectionLost, "UPSTREAM_UNAVAILABLE"),
       (.timeout, "UPSTREAM_TIMEOUT"),
     ])
   func outbound(_ code: OutboundError.Code, _ reason: String) throws {
     let error = try #require(ErrorMap.rpcError(for: OutboundError(code, "GET https://x", retryAfter: .seconds(7))))
-    #expect(error.code == .unavailable && error.reason == reason && error.retryAfter == .seconds(7) && !error.message.contains("https"))
+    #expect(
+      error.code == .unavailable && error.reason == reason && error.retryAfter == .seconds(7) && !error.message.contains("https"))
   }
 
   @Test("What a call to another service answered passes unchanged, and so does a cancellation")

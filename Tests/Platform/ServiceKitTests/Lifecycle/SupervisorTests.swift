@@ -52,7 +52,10 @@ struct SupervisorTests {
 
   @Test("Without systemd nothing is told and nothing fails")
   func withoutSystemd() {
-    for environment in [[:], ["NOTIFY_SOCKET": ""], ["NOTIFY_SOCKET": "relative"], ["NOTIFY_SOCKET": "/nonexistent/socket"], ["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 200)]] {
+    for environment in [
+      [:], ["NOTIFY_SOCKET": ""], ["NOTIFY_SOCKET": "relative"], ["NOTIFY_SOCKET": "/nonexistent/socket"],
+      ["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 200)],
+    ] {
       SystemdNotifier(environment: environment).ready("x")
     }
   }
@@ -60,8 +63,10 @@ struct SupervisorTests {
   @Test(
     "The watchdog's interval is this process's only",
     arguments: [
-      (["NOTIFY_SOCKET": "/x", "WATCHDOG_USEC": "30000000"], Duration.seconds(30)), (["NOTIFY_SOCKET": "/x", "WATCHDOG_USEC": "1", "WATCHDOG_PID": "42"], .microseconds(1)),
-      (["NOTIFY_SOCKET": "/x", "WATCHDOG_USEC": "1", "WATCHDOG_PID": "43"], nil), (["NOTIFY_SOCKET": "/x", "WATCHDOG_USEC": "0"], nil),
+      (["NOTIFY_SOCKET": "/x", "WATCHDOG_USEC": "30000000"], Duration.seconds(30)),
+      (["NOTIFY_SOCKET": "/x", "WATCHDOG_USEC": "1", "WATCHDOG_PID": "42"], .microseconds(1)),
+      (["NOTIFY_SOCKET": "/x", "WATCHDOG_USEC": "1", "WATCHDOG_PID": "43"], nil),
+      (["NOTIFY_SOCKET": "/x", "WATCHDOG_USEC": "0"], nil),
       (["NOTIFY_SOCKET": "/x", "WATCHDOG_USEC": "x"], nil), (["WATCHDOG_USEC": "1"], nil), (["NOTIFY_SOCKET": "/x"], nil),
     ] as [([String: String], Duration?)])
   func watchdog(_ environment: [String: String], _ interval: Duration?) {
@@ -72,7 +77,10 @@ struct SupervisorTests {
   func activation() {
     let sockets = { (environment: [String: String]) in SocketActivation(environment: environment, pid: 42).descriptors }
     #expect(sockets(["LISTEN_PID": "42", "LISTEN_FDS": "2"]) == [.grpc: [3, 4]])
-    #expect(sockets(["LISTEN_PID": "42", "LISTEN_FDS": "3", "LISTEN_FDNAMES": "parley-auth.socket:tls:tls"]) == [.grpc: [3], .tls: [4, 5]])
+    #expect(
+      sockets(["LISTEN_PID": "42", "LISTEN_FDS": "3", "LISTEN_FDNAMES": "parley-auth.socket:tls:tls"]) == [
+        .grpc: [3], .tls: [4, 5],
+      ])
     #expect(sockets(["LISTEN_PID": "43", "LISTEN_FDS": "2"]) == [:])
     #expect(sockets(["LISTEN_FDS": "2"]) == [:])
     #expect(sockets(["LISTEN_PID": "42", "LISTEN_FDS": "-1"]) == [:])

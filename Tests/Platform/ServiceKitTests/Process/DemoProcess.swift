@@ -102,7 +102,9 @@ final class DemoProcess: @unchecked Sendable {
 
   /// What curl prints for a request over clear-text HTTP/2: headers and body.
   static func curl(_ port: String, _ path: String, _ more: [String] = []) async throws -> String {
-    try await run(["curl", "-s", "-i", "--max-time", "10", "--http2-prior-knowledge"] + more + ["http://127.0.0.1:\(port)\(path)"]).output
+    try await run(
+      ["curl", "-s", "-i", "--max-time", "10", "--http2-prior-knowledge"] + more + ["http://127.0.0.1:\(port)\(path)"]
+    ).output
   }
 
   private static func spawn(_ arguments: [String], _ environment: [String: String], output: String) throws -> pid_t {

@@ -15,7 +15,8 @@ struct InstanceTests {
   static func start(_ environment: [String: String] = [:], process: [String: String] = [:]) async throws -> ServiceInstance {
     let settings = try Settings(
       service: "demo", keys: DemoService.keys, flags: ["loops": "1", "listen": "127.0.0.1:0"], environment: environment)
-    return try await ServiceInstance.start(DemoService.self, settings: settings, environment: process, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    return try await ServiceInstance.start(
+      DemoService.self, settings: settings, environment: process, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   }
 
   static func with(_ instance: ServiceInstance, _ body: (ClientChannel) async throws -> Void) async throws {
@@ -69,7 +70,8 @@ struct InstanceTests {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     let address = try SocketAddress("127.0.0.1:0")
     try #require(address.withSockaddr { bind(descriptor, $0, $1) } == 0 && listen(descriptor, 16) == 0)
-    let settings = try Settings(service: "demo", keys: DemoService.keys, flags: ["loops": "1", "listen": "127.0.0.1:1"], environment: [:])
+    let settings = try Settings(
+      service: "demo", keys: DemoService.keys, flags: ["loops": "1", "listen": "127.0.0.1:1"], environment: [:])
     let activation = SocketActivation(
       environment: ["LISTEN_PID": "\(getpid())", "LISTEN_FDS": "1"], first: descriptor)
     let instance = try await ServiceInstance.start(
@@ -85,6 +87,8 @@ struct InstanceTests {
     let failure = await #expect(throws: ServiceFailure.self) { try await Self.start(["PARLEY_DEMO_GUARDED": "false"]) }
     #expect(failure?.status == .internal)
     let instance = try await Self.start()
-    try await Self.with(instance) { channel in #expect(try await EchoService.Client(channel).echo(.init(text: "again")).text == "again") }
+    try await Self.with(instance) { channel in
+      #expect(try await EchoService.Client(channel).echo(.init(text: "again")).text == "again")
+    }
   }
 }

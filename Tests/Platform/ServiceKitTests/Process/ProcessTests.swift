@@ -3,7 +3,9 @@ import Testing
 
 @Suite("A service as a process")
 struct ProcessTests {
-  private static func run(_ arguments: String..., environment: [String: String] = [:]) async throws -> (code: Int32, output: String) {
+  private static func run(_ arguments: String..., environment: [String: String] = [:]) async throws -> (
+    code: Int32, output: String
+  ) {
     try await DemoProcess.run([DemoProcess.program] + arguments, environment: environment)
   }
 
@@ -36,7 +38,8 @@ struct ProcessTests {
       guard let table = try? TextFile.read("/proc/net/tcp") else { return nil }
       // Established, our port on the local side, and nothing of the request still unread.
       let rows = table.split(separator: "\n").map { $0.split(separator: " ") }
-      return rows.contains { $0.count > 4 && $0[1].hasSuffix(needle) && $0[3] == "01" && $0[4].hasSuffix(":00000000") } ? true : nil
+      return rows.contains { $0.count > 4 && $0[1].hasSuffix(needle) && $0[3] == "01" && $0[4].hasSuffix(":00000000") }
+        ? true : nil
     }
   }
 
@@ -94,7 +97,11 @@ struct ProcessTests {
     #expect(second.code == 75 && second.output.contains("in use"))
   }
 
-  @Test("A wrong command line is 64", arguments: [["serve", "--set", "loops"], ["serve", "loops=1"], ["serve", "--loops"], ["nonsense"], ["config", "nonsense"]])
+  @Test(
+    "A wrong command line is 64",
+    arguments: [
+      ["serve", "--set", "loops"], ["serve", "loops=1"], ["serve", "--loops"], ["nonsense"], ["config", "nonsense"],
+    ])
   func usage(_ arguments: [String]) async throws {
     #expect(try await DemoProcess.run([DemoProcess.program] + arguments).code == 64)
   }
@@ -130,7 +137,9 @@ struct ProcessTests {
   func notServing() async throws {
     let process = try await DemoProcess.serving(["--slow", "2s", "--admin-listen", "127.0.0.1:0"])
     let (port, admin) = (try await process.port("grpc"), try await process.port("admin"))
-    let page = { (path: String) in try await DemoProcess.run(["curl", "-s", "-w", " %{http_code}", "http://127.0.0.1:\(admin)\(path)"]).output }
+    let page = { (path: String) in
+      try await DemoProcess.run(["curl", "-s", "-w", " %{http_code}", "http://127.0.0.1:\(admin)\(path)"]).output
+    }
     #expect(try await page("/readyz") == "ok\n 200")
     async let answer = DemoProcess.curl(port, "/slow")
     try await Self.waitForConnection(process, port)
@@ -148,13 +157,15 @@ struct ProcessTests {
     let process = try await DemoProcess.serving()
     let port = try await process.port("grpc")
     let expected = [
-      ("/hello", [], "200"), ("/hello", ["-X", "OPTIONS"], "204"), ("/nowhere", [], "404"), ("/nowhere", ["-X", "OPTIONS"], "204"),
+      ("/hello", [], "200"), ("/hello", ["-X", "OPTIONS"], "204"), ("/nowhere", [], "404"),
+      ("/nowhere", ["-X", "OPTIONS"], "204"),
       ("/hello", ["-X", "DELETE"], "405"), ("/limited", [], "429"), ("/broken", [], "500"),
     ]
     for (path, options, status) in expected {
       let answer = try await DemoProcess.curl(port, path, options).lowercased()
       #expect(answer.hasPrefix("http/2 \(status)"), "\(path): \(answer)")
-      #expect(answer.contains("access-control-allow-origin: *") && answer.contains("vary: origin") && answer.contains("x-request-id: "))
+      #expect(
+        answer.contains("access-control-allow-origin: *") && answer.contains("vary: origin") && answer.contains("x-request-id: "))
     }
     #expect(try await DemoProcess.curl(port, "/limited").contains("retry-after: 2"))
     let broken = try await DemoProcess.curl(port, "/broken", ["-H", "x-request-id: find-me"])
@@ -186,7 +197,9 @@ struct ProcessTests {
   @Test("A debug build says so, and version names the libraries")
   func version() async throws {
     let version = try await Self.run("version")
-    #expect(version.code == 0 && version.output.contains("nghttp2 1.") && version.output.contains("libpq 1") && version.output.contains("tzdata"))
+    #expect(
+      version.code == 0 && version.output.contains("nghttp2 1.") && version.output.contains("libpq 1")
+        && version.output.contains("tzdata"))
     let process = try await DemoProcess.serving()
     #expect(process.log.contains("debug build"))
   }

@@ -17,10 +17,12 @@ extension ConfigProvider {
 }
 
 extension FlagProvider {
+  /// The value of a key here, or none.
   public func fetchValue(forKey key: AbsoluteConfigKey, type: ConfigType) async throws -> LookupResult {
     try value(forKey: key, type: type)
   }
 
+  /// The one value that the key will ever have here.
   public func watchValue<Return: ~Copyable>(
     forKey key: AbsoluteConfigKey, type: ConfigType,
     updatesHandler: (ConfigUpdatesAsyncSequence<Result<LookupResult, any Error>, Never>) async throws -> Return
@@ -28,8 +30,10 @@ extension FlagProvider {
     try await watchUnchanging(key, type, updatesHandler)
   }
 
+  /// All values.
   public func snapshot() -> any ConfigSnapshot { UnchangingSnapshot(provider: self) }
 
+  /// The one state that this source will ever have.
   public func watchSnapshot<Return: ~Copyable>(
     updatesHandler: (ConfigUpdatesAsyncSequence<any ConfigSnapshot, Never>) async throws -> Return
   ) async throws -> Return {
@@ -38,10 +42,12 @@ extension FlagProvider {
 }
 
 extension EnvironmentProvider {
+  /// The value of a key here, or none.
   public func fetchValue(forKey key: AbsoluteConfigKey, type: ConfigType) async throws -> LookupResult {
     try value(forKey: key, type: type)
   }
 
+  /// The one value that the key will ever have here.
   public func watchValue<Return: ~Copyable>(
     forKey key: AbsoluteConfigKey, type: ConfigType,
     updatesHandler: (ConfigUpdatesAsyncSequence<Result<LookupResult, any Error>, Never>) async throws -> Return
@@ -49,8 +55,10 @@ extension EnvironmentProvider {
     try await watchUnchanging(key, type, updatesHandler)
   }
 
+  /// All values.
   public func snapshot() -> any ConfigSnapshot { UnchangingSnapshot(provider: self) }
 
+  /// The one state that this source will ever have.
   public func watchSnapshot<Return: ~Copyable>(
     updatesHandler: (ConfigUpdatesAsyncSequence<any ConfigSnapshot, Never>) async throws -> Return
   ) async throws -> Return {
