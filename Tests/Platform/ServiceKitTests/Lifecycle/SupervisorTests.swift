@@ -32,7 +32,7 @@ struct SupervisorTests {
     /// What has arrived; nil when nothing has. Sending to a datagram socket is done when it returns.
     func next() -> String? {
       var bytes = [UInt8](repeating: 0, count: 512)
-      let count = recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT.rawValue))
+      let count = recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
       return count < 0 ? nil : String(decoding: bytes[..<count], as: UTF8.self)
     }
   }

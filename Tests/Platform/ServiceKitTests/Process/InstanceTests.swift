@@ -37,7 +37,8 @@ struct InstanceTests {
     let instance = try await Self.start()
     try await Self.with(instance) { channel in
       let client = EchoService.Client(channel)
-      #expect(try await client.echo(.init(text: "hi")).text == "hi")
+      let echoed = try await client.echo(.init(text: "hi"))
+      #expect(echoed.text == "hi")
       let refused = await #expect(throws: RPCError.self) { try await client.guarded(.init()) }
       #expect(refused?.code == .unauthenticated)
       let failed = await #expect(throws: RPCError.self) { try await client.fail(.init()) }
@@ -51,16 +52,17 @@ struct InstanceTests {
     let instance = try await Self.start()
     try await Self.with(instance) { channel in
       let health = GRPCHealthV1.Health.Client(channel)
-      #expect(try await health.check(.init()).status == .serving)
-      #expect(try await health.check(.init(service: "parley.testing.v1.EchoService")).status == .serving)
+      let status = { (service: String) async throws in try await health.check(.init(service: service)).status }
+      #expect(try await status("") == .serving)
+      #expect(try await status("parley.testing.v1.EchoService") == .serving)
       let unknown = await #expect(throws: RPCError.self) { try await health.check(.init(service: "x")) }
       #expect(unknown?.code == .notFound)
       instance.health.set("keys", holds: false)
-      #expect(try await health.check(.init()).status == .notServing)
+      #expect(try await status("") == .notServing)
       let all = try await health.list(.init()).statuses
       #expect(all.keys.sorted() == ["", "parley.testing.v1.EchoService"] && all.values.allSatisfy { $0.status == .notServing })
       instance.health.set("keys", holds: true)
-      #expect(try await health.check(.init()).status == .serving)
+      #expect(try await status("") == .serving)
     }
     #expect(!instance.health.isServing)
   }
@@ -78,7 +80,8 @@ struct InstanceTests {
       DemoService.self, settings: settings, activation: activation, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     #expect(instance.addresses.grpc?.port != 1)
     try await Self.with(instance) { channel in
-      #expect(try await EchoService.Client(channel).echo(.init(text: "inherited")).text == "inherited")
+      let echoed = try await EchoService.Client(channel).echo(.init(text: "inherited"))
+      #expect(echoed.text == "inherited")
     }
   }
 
@@ -88,7 +91,8 @@ struct InstanceTests {
     #expect(failure?.status == .internal)
     let instance = try await Self.start()
     try await Self.with(instance) { channel in
-      #expect(try await EchoService.Client(channel).echo(.init(text: "again")).text == "again")
+      let echoed = try await EchoService.Client(channel).echo(.init(text: "again"))
+      #expect(echoed.text == "again")
     }
   }
 }
