@@ -38,8 +38,9 @@ struct CallCommand: AsyncParsableCommand {
     var sent = Metadata()
     for argument in metadata { sent.append(argument.entry) }
     if let bearer { sent.append("authorization", "Bearer \(try bearer.read())") }
+    let metadata = sent
     try await Connection.call(options) { connection in
-      let response = try await method.call(connection, request, CallOptions(metadata: sent, deadline: connection.deadline))
+      let response = try await method.call(connection, request, CallOptions(metadata: metadata, deadline: connection.deadline))
       Console.write(line: String(decoding: response, as: UTF8.self))
     }
   }
