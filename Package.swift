@@ -164,6 +164,10 @@ let package = Package(
         "AuthDomain", "AuthStore", "AuthAPI", "ParleyAPI", "GoogleProvider", "ServiceKit", "EventLoop", "RPC", "RPCServer",
         "RPCClient", "PostgreSQL", "Outbound", "JOSE", "JSON", "TestSupport", log,
       ]),
-    tests("Executables/ToolTests", ["JOSE", "JSON", "TestSupport", "EventLoop", "Outbound"]),
+    tests(
+      "Executables/ToolTests",
+      [
+        "parley", "parley-sandbox", "JOSE", "JSON", "TestSupport", "EventLoop", "HTTP2", "Outbound", "ParleyAPI", "RPC", "RPCServer",
+      ]),
   ]
 )
