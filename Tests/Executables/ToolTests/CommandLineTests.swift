@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test("whoami shows the claims to people and to programs, and takes the token from a file")
-  func whoAmI() async throws {
+  func claims() async throws {
     let file = try ScratchFile(Array("abc\n".utf8))
     try await StubBroker.serve { target in
       let shown = try await ToolProcess.parley(["whoami", "--id-token", "@\(file.path)", "--target", target])

@@ -1,6 +1,7 @@
 import Glibc
 import JOSE
 import JSON
+import Outbound
 import Testing
 
 @testable import parley_sandbox
@@ -27,7 +28,7 @@ import Testing
       (["aud": "app", "sub": "ana", "alg": "none"], "part_empty"),
       (["aud": "app", "sub": "ana", "alg": "HS256-public-key"], "algorithm_not_allowed"),
       (["aud": "app", "sub": "ana", "kid": "nobody"], "key_unknown"),
-      (["aud": "app", "sub": "ana", "claims": ["sub": nil]], "subject_missing"),
+      (["aud": "app", "sub": "ana", "claims": ["sub": .null]], "subject_missing"),
     ] as [(JSONObject, String)])
   func wished(_ wish: JSONObject, _ judgement: String) async throws {
     try await RunningSandbox.run { running in

@@ -53,6 +53,6 @@ enum FileContents {
       if !text.isEmpty { return text }
       try await Task.sleep(for: .milliseconds(10))
     }
-    throw ProgramFailure(description: "\(path) stays empty")
+    throw ToolFailure(description: "\(path) stays empty")
   }
 }

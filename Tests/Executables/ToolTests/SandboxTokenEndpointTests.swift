@@ -1,6 +1,7 @@
 import Glibc
 import JOSE
 import JSON
+import Outbound
 import Testing
 
 @testable import parley_sandbox

@@ -76,7 +76,7 @@ final class ScratchFile {
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     let written = write(descriptor, bytes, bytes.count)
     close(descriptor)
-    guard written == bytes.count else { throw ProgramFailure(description: "cannot write \(path)") }
+    guard written == bytes.count else { throw ToolFailure(description: "cannot write \(path)") }
   }
 
   deinit { unlink(path) }

@@ -1,6 +1,10 @@
 import EventLoop
 import Glibc
-import TestSupport
+
+/// What kept a test from being made.
+struct ToolFailure: Error, CustomStringConvertible {
+  let description: String
+}
 
 /// One of the built programs, run as a process of its own.
 struct ToolProcess {
@@ -25,16 +29,16 @@ struct ToolProcess {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_addopen(&actions, 1, output.path, O_WRONLY | O_APPEND, 0)
     posix_spawn_file_actions_addopen(&actions, 2, errors.path, O_WRONLY | O_APPEND, 0)
-    // Away from the checkout: a run that is up there must not be found.
-    posix_spawn_file_actions_addchdir_np(&actions, "/")
     let path = Self.folder + "/" + name
+    // Away from the checkout: a run that is up there must not be found. The shell becomes the program.
+    let shell = ["/bin/sh", "-c", "cd / && exec \"$0\" \"$@\"", path]
     let values = ["PATH=/usr/bin:/bin", "SWIFT_BACKTRACE=enable=no"] + environment.map { "\($0.key)=\($0.value)" }
-    let copies = ([path] + arguments).map { strdup($0) }
+    let copies = (shell + arguments).map { strdup($0) }
     let variables = values.map { strdup($0) }
     defer { for copy in copies + variables { free(copy) } }
     var process: pid_t = 0
-    let result = posix_spawn(&process, path, &actions, nil, copies + [nil], variables + [nil])
-    guard result == 0 else { throw ProgramFailure(description: "\(path): \(String(cString: strerror(result)))") }
+    let result = posix_spawn(&process, shell[0], &actions, nil, copies + [nil], variables + [nil])
+    guard result == 0 else { throw ToolFailure(description: "\(path): \(String(cString: strerror(result)))") }
     self.process = process
   }
 
