@@ -87,14 +87,15 @@ let package = Package(
     // Platform
     floor("Platform/JOSE", "JOSE", ["JSON", "COpenSSL"], exclude: ["README.md"]),
     floor("Platform/Outbound", "Outbound", ["EventLoop", "CCurl", log], exclude: ["README.md"]),
-    floor("Platform/PostgreSQL", "PostgreSQL", ["EventLoop", "CPostgreSQL", "CShims", "COpenSSL", log]),
+    floor(
+      "Platform/PostgreSQL", "PostgreSQL", ["EventLoop", "CPostgreSQL", "CShims", "COpenSSL", log], exclude: ["README.md"]),
     floor("Platform/Telemetry", "Telemetry", ["JSON", "EventLoop", "RPC", log, metricsCore], exclude: ["README.md"]),
     floor(
       "Platform/ServiceKit", "ServiceKit",
       [
         "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "WellKnown", "MessagesCore", "JSON", "PostgreSQL", "Outbound",
-        "Telemetry", "CShims", log, metrics, arguments, configuration, lifecycle,
-      ]),
+        "Telemetry", "CShims", "CNghttp2", "COpenSSL", "CPostgreSQL", "CCurl", log, metrics, arguments, configuration, lifecycle,
+      ], exclude: ["README.md"]),
 
     // API and providers
     floor("API", "ParleyAPI", ["MessagesCore", "RPC", "WellKnown"], exclude: ["README.md"]),
@@ -102,7 +103,7 @@ let package = Package(
 
     // Services
     floor("Services/Auth/Domain", "AuthDomain"),
-    floor("Services/Auth/Store", "AuthStore", ["AuthDomain", "PostgreSQL"]),
+    floor("Services/Auth/Store", "AuthStore", ["AuthDomain", "EventLoop", "PostgreSQL"]),
     floor(
       "Services/Auth/API", "AuthAPI",
       [
@@ -135,6 +136,10 @@ let package = Package(
         "TestAPI", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore", "MessagesWire", "JSON", "PostgreSQL",
         "COpenSSL", "CShims", log,
       ], path: "Tests/Support/TestSupport", swiftSettings: settings),
+    .target(
+      name: "DemoService", dependencies: ["ServiceKit", "TestAPI", "EventLoop", "RPC", "RPCServer"], path: "Tests/Support/DemoService",
+      swiftSettings: settings),
+    executable("demo-service", at: "Tests/Support/demo-service", ["DemoService", "ServiceKit"]),
     executable(
       "bench-server", at: "Tests/Benchmarks/Server",
       ["TestAPI", "EventLoop", "HTTP2", "RPC", "RPCServer", "MessagesCore", "PostgreSQL", "Telemetry", log, metrics]),
@@ -157,7 +162,11 @@ let package = Package(
       "Platform/TelemetryTests",
       ["Telemetry", "EventLoop", "MessagesCore", "RPC", "RPCServer", "TestAPI", "TestSupport", "JSON", log, metrics]),
     tests(
-      "Platform/ServiceKitTests", ["ServiceKit", "EventLoop", "RPC", "RPCServer", "TestAPI", "TestSupport", configuration, log]),
+      "Platform/ServiceKitTests",
+      [
+        "ServiceKit", "DemoService", "demo-service", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore", "WellKnown",
+        "Outbound", "PostgreSQL", "JSON", "TestAPI", "TestSupport", configuration, log,
+      ]),
     tests(
       "Services/AuthTests",
       [

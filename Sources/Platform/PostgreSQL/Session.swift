@@ -2,11 +2,11 @@ internal import CPostgreSQL
 public import EventLoop
 public import Logging
 
+// SAFETY: the connection and the requests are touched on the loop only.
 /// One connection outside the pools, for work that is done now and then and may take its time: migrations, creating roles,
 /// creating databases. Its session has no statement timeout.
 ///
 /// Beside single statements it takes scripts, which the pools do not. One call at a time.
-// SAFETY: the connection and the requests are touched on the loop only.
 public final class Session: QueryRunning, @unchecked Sendable {
   private let loop: EventLoop
   private let configuration: DatabaseConfiguration

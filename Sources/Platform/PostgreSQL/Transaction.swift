@@ -11,10 +11,10 @@ public enum Isolation: Sendable, Hashable {
   case serializable
 }
 
+// SAFETY: `phase` is behind a lock; the connection is only used on its loop.
 /// An open transaction on a connection of its own; see ``Database/transaction(isolation:deadline:_:)``.
 ///
 /// It begins with its first statement, in the same round trip. One statement runs at a time.
-// SAFETY: `phase` is behind a lock; the connection is only used on its loop.
 public final class Transaction: QueryRunning, @unchecked Sendable {
   private enum Phase {
     case new

@@ -119,7 +119,11 @@ struct MigrationTests {
         try await session.script("select from \(service).schema_migration")
       }
       try await test.script(
-        "drop schema \(service) cascade; drop owned by \(bootstrap.ownerRole), \(bootstrap.servingRole); drop role \(bootstrap.ownerRole), \(bootstrap.servingRole)"
+        """
+        drop schema \(service) cascade;
+        drop owned by \(bootstrap.ownerRole), \(bootstrap.servingRole);
+        drop role \(bootstrap.ownerRole), \(bootstrap.servingRole);
+        """
       )
     }
   }

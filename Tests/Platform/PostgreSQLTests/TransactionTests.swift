@@ -138,7 +138,7 @@ struct TransactionTests {
     try await withTable({
       $0.poolSize = 1
       $0.poolQueueLimit = 1
-      $0.poolWait = .milliseconds(150)
+      $0.poolWait = .seconds(2)
     }) { test, database in
       try await database.transaction { transaction in
         try await transaction.execute("insert into thing values (1)")
@@ -190,8 +190,11 @@ struct TransactionTests {
       }
       try await eventually("the statement runs") {
         try await database.reads.value(
-          "select exists (select from pg_stat_activity where state = 'active' and query like '%pg_sleep(20)%' and pid <> pg_backend_pid())"
-        ) == true
+          """
+          select exists (
+            select from pg_stat_activity where datname = current_database() and state = 'active'
+            and query like '%pg_sleep(20)%' and pid <> pg_backend_pid())
+          """) == true
       }
       task.cancel()
       #expect(await task.value?.code == .cancelled)

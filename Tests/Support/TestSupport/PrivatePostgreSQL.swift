@@ -4,11 +4,11 @@ internal import Logging
 public import PostgreSQL
 internal import Synchronization
 
+// SAFETY: `process` is behind a lock; the rest is constant.
 /// A PostgreSQL server of the tests' own: a fresh cluster in a directory of its own, on a port that the system chose, gone
 /// when it is stopped or the process ends.
 ///
 /// Local connections are trusted; those over TCP need a password (the superuser's is `postgres`).
-// SAFETY: `process` is behind a lock; the rest is constant.
 public final class PrivatePostgreSQL: Sendable {
   /// The directory with data, socket and log.
   public let directory: String

@@ -2,6 +2,7 @@
 #define PARLEY_CSHIMS_H
 
 #include "shims_openssl.h"
+#include "shims_process.h"
 #include "shims_system.h"
 
 #endif

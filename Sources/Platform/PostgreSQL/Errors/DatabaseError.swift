@@ -10,6 +10,7 @@ public struct DatabaseError: Error, Sendable, CustomStringConvertible {
     /// What a caller can do about it.
     public let category: Category
 
+    /// What is shown in logs.
     public var description: String { name }
 
     /// The connection broke, or none can be made.
@@ -108,6 +109,7 @@ public struct DatabaseError: Error, Sendable, CustomStringConvertible {
   /// Whether a write was on its way when the connection broke, so that it may or may not have been committed.
   public var mayHaveCommitted: Bool { storage.mayHaveCommitted }
 
+  /// What is shown in logs.
   public var description: String {
     var text = "\(code.name): \(message)"
     if let sqlState { text += " (SQLSTATE \(sqlState))" }

@@ -8,6 +8,7 @@ public struct SQLState: RawRepresentable, Sendable, Hashable, CustomStringConver
   /// Wraps the characters of a code.
   public init(rawValue: String) { self.rawValue = rawValue }
 
+  /// What is shown in logs.
   public var description: String { rawValue }
 
   /// A row with this key exists.

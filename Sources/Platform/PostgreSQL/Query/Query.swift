@@ -119,10 +119,12 @@ public struct Query: ExpressibleByStringInterpolation, Sendable {
   public struct StringInterpolation: StringInterpolationProtocol {
     var query: Query
 
+    /// Makes room for the parts.
     public init(literalCapacity: Int, interpolationCount: Int) {
       query = Query(pieces: interpolationCount * 2 + 1, parameters: interpolationCount)
     }
 
+    /// A stretch of the literal: becomes text of the statement.
     public mutating func appendLiteral(_ literal: StaticString) { query.append(literal) }
 
     /// A value: becomes the next parameter.

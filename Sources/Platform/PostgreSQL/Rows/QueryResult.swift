@@ -1,7 +1,7 @@
 internal import CPostgreSQL
 
-/// What the server answered to one statement; owns the memory of libpq's result.
 // SAFETY: libpq never changes a result that it has handed out, and only `deinit` frees it.
+/// What the server answered to one statement; owns the memory of libpq's result.
 public final class QueryResult: @unchecked Sendable {
   let pointer: OpaquePointer
   /// The number of rows returned.

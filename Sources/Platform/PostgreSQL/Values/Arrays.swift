@@ -53,35 +53,71 @@ extension SQLArrayElement {
 }
 
 extension Array: SQLEncodable where Element: SQLArrayElement {
+  /// The declared type of the parameter.
   @inlinable public static var sqlType: SQLType { Element.sqlArrayType }
+  /// Appends the value in the form of the wire protocol.
   @inlinable
   public func encode(into bytes: inout ContiguousArray<UInt8>) { Element.encode(self, into: &bytes) }
 }
 
 extension Array: SQLDecodable where Element: SQLArrayElement {
+  /// Reads the whole array.
   @inlinable
   public init(sql cell: Cell) throws(DatabaseError) { self = try Element.decode(cell) }
 }
 
-extension Bool: SQLArrayElement { public static var sqlArrayType: SQLType { .boolArray } }
-extension Int16: SQLArrayElement { public static var sqlArrayType: SQLType { .int2Array } }
-extension Int32: SQLArrayElement { public static var sqlArrayType: SQLType { .int4Array } }
-extension Int64: SQLArrayElement { public static var sqlArrayType: SQLType { .int8Array } }
-extension Int: SQLArrayElement { public static var sqlArrayType: SQLType { .int8Array } }
-extension Double: SQLArrayElement { public static var sqlArrayType: SQLType { .float8Array } }
-extension String: SQLArrayElement { public static var sqlArrayType: SQLType { .textArray } }
-extension UUID: SQLArrayElement { public static var sqlArrayType: SQLType { .uuidArray } }
-extension Timestamp: SQLArrayElement { public static var sqlArrayType: SQLType { .timestamptzArray } }
+extension Bool: SQLArrayElement {
+  /// The type of an array of these.
+  public static var sqlArrayType: SQLType { .boolArray }
+}
+extension Int16: SQLArrayElement {
+  /// The type of an array of these.
+  public static var sqlArrayType: SQLType { .int2Array }
+}
+extension Int32: SQLArrayElement {
+  /// The type of an array of these.
+  public static var sqlArrayType: SQLType { .int4Array }
+}
+extension Int64: SQLArrayElement {
+  /// The type of an array of these.
+  public static var sqlArrayType: SQLType { .int8Array }
+}
+extension Int: SQLArrayElement {
+  /// The type of an array of these.
+  public static var sqlArrayType: SQLType { .int8Array }
+}
+extension Double: SQLArrayElement {
+  /// The type of an array of these.
+  public static var sqlArrayType: SQLType { .float8Array }
+}
+extension String: SQLArrayElement {
+  /// The type of an array of these.
+  public static var sqlArrayType: SQLType { .textArray }
+}
+extension UUID: SQLArrayElement {
+  /// The type of an array of these.
+  public static var sqlArrayType: SQLType { .uuidArray }
+}
+extension Timestamp: SQLArrayElement {
+  /// The type of an array of these.
+  public static var sqlArrayType: SQLType { .timestamptzArray }
+}
 
 /// An array of bytes is a `bytea`, not a PostgreSQL array. A single byte is a `smallint`.
 extension UInt8: SQLArrayElement {
+  /// The declared type of the parameter.
   public static var sqlType: SQLType { .int2 }
+  /// The type of an array of these.
   public static var sqlArrayType: SQLType { .bytea }
+  /// Appends the value in the form of the wire protocol.
   public func encode(into bytes: inout ContiguousArray<UInt8>) { bytes.append(bigEndian: Int16(self)) }
+  /// Reads the value from a column.
   public init(sql cell: Cell) throws(DatabaseError) { self = try cell.narrow(UInt8.self) }
 
+  /// Appends the whole array.
   public static func encode(_ array: [UInt8], into bytes: inout ContiguousArray<UInt8>) { bytes.append(contentsOf: array) }
 
+  /// Reads the whole array.
   public static func decode(_ cell: Cell) throws(DatabaseError) -> [UInt8] {
     let bytes = try cell.value()
     guard cell.type == .bytea else { throw cell.mismatch("bytes") }

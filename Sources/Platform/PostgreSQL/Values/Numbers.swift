@@ -36,9 +36,12 @@ extension Cell {
 }
 
 extension Bool: SQLValue {
+  /// The declared type of the parameter.
   @inlinable public static var sqlType: SQLType { .bool }
+  /// Appends the value in the form of the wire protocol.
   @inlinable
   public func encode(into bytes: inout ContiguousArray<UInt8>) { bytes.append(self ? 1 : 0) }
+  /// Reads the value from a column.
   @inlinable
   public init(sql cell: Cell) throws(DatabaseError) {
     let bytes = try cell.value()
@@ -48,41 +51,56 @@ extension Bool: SQLValue {
 }
 
 extension Int16: SQLValue {
+  /// The declared type of the parameter.
   @inlinable public static var sqlType: SQLType { .int2 }
+  /// Appends the value in the form of the wire protocol.
   @inlinable
   public func encode(into bytes: inout ContiguousArray<UInt8>) { bytes.append(bigEndian: self) }
+  /// Reads the value from a column.
   @inlinable
   public init(sql cell: Cell) throws(DatabaseError) { self = try cell.narrow(Int16.self) }
 }
 
 extension Int32: SQLValue {
+  /// The declared type of the parameter.
   @inlinable public static var sqlType: SQLType { .int4 }
+  /// Appends the value in the form of the wire protocol.
   @inlinable
   public func encode(into bytes: inout ContiguousArray<UInt8>) { bytes.append(bigEndian: self) }
+  /// Reads the value from a column.
   @inlinable
   public init(sql cell: Cell) throws(DatabaseError) { self = try cell.narrow(Int32.self) }
 }
 
 extension Int64: SQLValue {
+  /// The declared type of the parameter.
   @inlinable public static var sqlType: SQLType { .int8 }
+  /// Appends the value in the form of the wire protocol.
   @inlinable
   public func encode(into bytes: inout ContiguousArray<UInt8>) { bytes.append(bigEndian: self) }
+  /// Reads the value from a column.
   @inlinable
   public init(sql cell: Cell) throws(DatabaseError) { self = try cell.integer() }
 }
 
 extension Int: SQLValue {
+  /// The declared type of the parameter.
   @inlinable public static var sqlType: SQLType { .int8 }
+  /// Appends the value in the form of the wire protocol.
   @inlinable
   public func encode(into bytes: inout ContiguousArray<UInt8>) { bytes.append(bigEndian: Int64(self)) }
+  /// Reads the value from a column.
   @inlinable
   public init(sql cell: Cell) throws(DatabaseError) { self = try cell.narrow(Int.self) }
 }
 
 extension Double: SQLValue {
+  /// The declared type of the parameter.
   @inlinable public static var sqlType: SQLType { .float8 }
+  /// Appends the value in the form of the wire protocol.
   @inlinable
   public func encode(into bytes: inout ContiguousArray<UInt8>) { bytes.append(bigEndian: bitPattern) }
+  /// Reads the value from a column.
   @inlinable
   public init(sql cell: Cell) throws(DatabaseError) {
     let bytes = try cell.value()

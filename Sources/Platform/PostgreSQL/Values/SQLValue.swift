@@ -11,7 +11,9 @@ public protocol SQLEncodable: Sendable {
 }
 
 extension SQLEncodable {
+  /// Whether the value travels as text.
   @inlinable public static var usesTextFormat: Bool { false }
+  /// Whether the value is NULL.
   @inlinable public var isNull: Bool { false }
 }
 
@@ -57,14 +59,19 @@ public struct Cell {
 }
 
 extension Optional: SQLEncodable where Wrapped: SQLEncodable {
+  /// The declared type of the parameter.
   @inlinable public static var sqlType: SQLType { Wrapped.sqlType }
+  /// Whether the value travels as text.
   @inlinable public static var usesTextFormat: Bool { Wrapped.usesTextFormat }
+  /// Whether the value is NULL.
   @inlinable public var isNull: Bool { self == nil }
+  /// Appends the value in the form of the wire protocol.
   @inlinable
   public func encode(into bytes: inout ContiguousArray<UInt8>) { self?.encode(into: &bytes) }
 }
 
 extension Optional: SQLDecodable where Wrapped: SQLDecodable {
+  /// Reads the value from a column.
   @inlinable
   public init(sql cell: Cell) throws(DatabaseError) {
     self = cell.bytes == nil ? nil : try Wrapped(sql: cell)
@@ -74,13 +81,17 @@ extension Optional: SQLDecodable where Wrapped: SQLDecodable {
 // MARK: Enumerations and identifiers
 
 extension SQLEncodable where Self: RawRepresentable, RawValue: SQLEncodable {
+  /// The declared type of the parameter.
   @inlinable public static var sqlType: SQLType { RawValue.sqlType }
+  /// Whether the value travels as text.
   @inlinable public static var usesTextFormat: Bool { RawValue.usesTextFormat }
+  /// Appends the value in the form of the wire protocol.
   @inlinable
   public func encode(into bytes: inout ContiguousArray<UInt8>) { rawValue.encode(into: &bytes) }
 }
 
 extension SQLDecodable where Self: RawRepresentable, RawValue: SQLDecodable {
+  /// Reads the value from a column.
   @inlinable
   public init(sql cell: Cell) throws(DatabaseError) {
     guard let value = Self(rawValue: try RawValue(sql: cell)) else {

@@ -1,5 +1,7 @@
 extension String: SQLValue {
+  /// The declared type of the parameter.
   @inlinable public static var sqlType: SQLType { .text }
+  /// Appends the value in the form of the wire protocol.
   @inlinable
   public func encode(into bytes: inout ContiguousArray<UInt8>) { bytes.append(contentsOf: utf8) }
 
@@ -23,8 +25,10 @@ public struct JSONB: SQLValue, Hashable {
   /// A document from its text.
   public init(_ text: String) { self.text = text }
 
+  /// The declared type of the parameter.
   public static var sqlType: SQLType { .jsonb }
 
+  /// Appends the value in the form of the wire protocol.
   public func encode(into bytes: inout ContiguousArray<UInt8>) {
     bytes.append(1)  // the version of the binary form
     bytes.append(contentsOf: text.utf8)
@@ -52,9 +56,12 @@ public struct INET: SQLValue, Hashable {
   /// An address from its text. The server refuses what is none.
   public init(_ text: String) { self.text = text }
 
+  /// The declared type of the parameter.
   public static var sqlType: SQLType { .inet }
+  /// Whether the value travels as text.
   public static var usesTextFormat: Bool { true }
 
+  /// Appends the value in the form of the wire protocol.
   public func encode(into bytes: inout ContiguousArray<UInt8>) { bytes.append(contentsOf: text.utf8) }
 
   /// Reads the binary form: family, prefix bits, is-cidr, length, address.

@@ -43,6 +43,7 @@ public struct Timestamp: SQLValue, Hashable, Comparable, CustomStringConvertible
   /// The time from `earlier` to this one.
   public func duration(since earlier: Timestamp) -> Duration { .microseconds(microseconds) - .microseconds(earlier.microseconds) }
 
+  /// The order.
   @inlinable
   public static func < (left: Timestamp, right: Timestamp) -> Bool { left.microseconds < right.microseconds }
 
@@ -78,8 +79,10 @@ public struct Timestamp: SQLValue, Hashable, Comparable, CustomStringConvertible
   /// PostgreSQL counts from 2000-01-01.
   @usableFromInline static var epochOffset: Int64 { 946_684_800_000_000 }
 
+  /// The declared type of the parameter.
   @inlinable public static var sqlType: SQLType { .timestamptz }
 
+  /// Appends the value in the form of the wire protocol.
   @inlinable
   public func encode(into bytes: inout ContiguousArray<UInt8>) {
     let (value, overflow) = microseconds.subtractingReportingOverflow(Self.epochOffset)
@@ -87,6 +90,7 @@ public struct Timestamp: SQLValue, Hashable, Comparable, CustomStringConvertible
     bytes.append(bigEndian: isInfinite ? microseconds : overflow ? .min : value)
   }
 
+  /// Reads the value from a column.
   @inlinable
   public init(sql cell: Cell) throws(DatabaseError) {
     let bytes = try cell.value()

@@ -80,17 +80,21 @@ public struct UUID: SQLValue, Hashable, Comparable, CustomStringConvertible, Los
     withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { [UInt8]($0) }
   }
 
+  /// The order.
   @inlinable
   public static func < (left: UUID, right: UUID) -> Bool { (left.high, left.low) < (right.high, right.low) }
 
+  /// The declared type of the parameter.
   @inlinable public static var sqlType: SQLType { .uuid }
 
+  /// Appends the value in the form of the wire protocol.
   @inlinable
   public func encode(into bytes: inout ContiguousArray<UInt8>) {
     bytes.append(bigEndian: high)
     bytes.append(bigEndian: low)
   }
 
+  /// Reads the value from a column.
   @inlinable
   public init(sql cell: Cell) throws(DatabaseError) {
     let bytes = try cell.value()

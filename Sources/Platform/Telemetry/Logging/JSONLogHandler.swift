@@ -26,7 +26,7 @@ public struct JSONLogHandler: LogHandler {
     label: String, sink: LogSink, level: Logger.Level = .info, metadataProvider: Logger.MetadataProvider? = nil,
     clock: (@Sendable () -> Int)? = nil
   ) {
-    self.label = label
+    self.label = LogText.clean(label)
     self.sink = sink
     self.metadataProvider = metadataProvider
     self.clock = clock ?? { TimestampCache.now() }

@@ -7,6 +7,8 @@ public final class PrometheusGauge: MeterHandler, RecorderHandler, Sendable {
   init() {}
 
   /// Sets it.
+  public func set(_ value: Int) { self.value.set(Double(value)) }
+  /// Sets it.
   public func set(_ value: Int64) { self.value.set(Double(value)) }
   /// Sets it.
   public func set(_ value: Double) { self.value.set(value) }

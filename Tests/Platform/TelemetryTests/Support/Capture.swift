@@ -39,7 +39,7 @@ final class Capture: Sendable {
   /// The lines, each of which must be one JSON object.
   func lines() throws -> [JSONObject] {
     try bytes().split(separator: 0x0a).map { line in
-      guard case .object(let object) = try JSONParser().parse(Array(line)) else { throw NotAnObject() }
+      guard case .object(let object) = try JSONParser.parse(Array(line)) else { throw NotAnObject() }
       return object
     }
   }

@@ -89,16 +89,31 @@ struct SecretScanner {
     let opening = end(of: start) { $0 == UInt8(ascii: "\\") || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "'") }
     let isQuoted = opening > start
     start = opening
-    let end =
-      isQuoted
-      ? end(of: start) { $0 != bytes[start - 1] }
-      : self.end(of: start) { !",;&\n\r\"'}])".utf8.contains($0) && $0 != UInt8(ascii: " ") }
+    let end = isQuoted ? endOfQuoted(start) : endOfBare(start)
     // The scheme stays to be read: its own rule takes what follows.
     for scheme in ["bearer", "basic"] as [StaticString] where !isQuoted && starts(with: scheme, at: start, ignoringCase: true) {
       let credentials = self.end(of: start + scheme.utf8CodeUnitCount) { $0 == UInt8(ascii: " ") }
-      return credentials..<self.end(of: credentials) { !",;&\n\r\"'}])".utf8.contains($0) && $0 != UInt8(ascii: " ") }
+      return starts(with: "[redacted]", at: credentials) ? nil : credentials..<endOfBare(credentials)
     }
     return end > start && !starts(with: "[redacted]", at: start) ? start..<end : nil
+  }
+
+  private func endOfBare(_ start: Int) -> Int { end(of: start) { !",;&\n\r\"'}]) ".utf8.contains($0) } }
+
+  /// The closing quote of the kind that stands before `start`, or the backslash before it where that one is escaped too.
+  private func endOfQuoted(_ start: Int) -> Int {
+    let quote = bytes[start - 1]
+    let isEscaped = start >= 2 && bytes[start - 2] == UInt8(ascii: "\\")
+    var index = start
+    while index < bytes.count, bytes[index] != quote {
+      guard bytes[index] == UInt8(ascii: "\\") else {
+        index += 1
+        continue
+      }
+      if isEscaped, index + 1 < bytes.count, bytes[index + 1] == quote { return index }
+      index += isEscaped ? 1 : 2
+    }
+    return min(index, bytes.count)
   }
 
   // MARK: Bytes

@@ -1,0 +1,162 @@
+public import Configuration
+
+/// The effective settings of a process: every key with its value and where that came from. Made once, at the start.
+///
+/// Sources in order: flags, the environment (with `_FILE` and aliases), the key's default.
+public struct Settings: Sendable {
+  /// One key with its value.
+  public struct Entry: Sendable {
+    /// The key.
+    public let key: any ConfigurationKeyDeclaration
+    /// The variable of the environment that sets it.
+    public let variable: String
+    /// The value as text; never shown for a secret key.
+    let text: String
+    /// Where the value came from: `--set listen`, a variable, `VARIABLE_FILE=path`, or `default`.
+    public let source: String
+    let value: any Sendable
+
+    /// The value as it may be shown: a default is no secret.
+    public var shown: String { key.isSecret && !text.isEmpty && source != "default" ? "(hidden)" : text }
+  }
+
+  /// The service's name, as in `parley-<service>`.
+  public let service: String
+  /// Every key with its value, in the order of declaration.
+  public let entries: [Entry]
+  /// The same sources as other libraries read them.
+  public let reader: ConfigReader
+  private let values: [String: any Sendable]
+
+  /// Finds a value for every key.
+  ///
+  /// - Parameters:
+  ///   - service: The service's name: `auth`.
+  ///   - keys: The service's own keys before the standard ones; of several with one name the first counts.
+  ///   - flags: What the command line says, by dotted name or by variable (`LISTEN`).
+  ///   - environment: The environment of the process.
+  ///   - others: Keys that the service has too and that are not read here.
+  /// - Throws: ``ConfigurationError`` with everything that is wrong.
+  public init(
+    service: String, keys: [any ConfigurationKeyDeclaration], flags: [String: String] = [:], environment: [String: String],
+    others: [any ConfigurationKeyDeclaration] = []
+  ) throws(ConfigurationError) {
+    let keys = Self.withoutRepetition(keys)
+    let prefix = Self.prefix(service)
+    var problems: [ConfigurationError.Problem] = []
+    let flags = FlagProvider(Self.resolve(flags, keys, prefix, &problems))
+    let variables = EnvironmentProvider(environment, prefix: prefix, keys: keys)
+    problems += Self.strangers(variables.unknownVariables(besides: others + [StandardKeys.databaseAdminURL]), keys, prefix)
+    let providers: [any ConfigProvider] = [flags, variables]
+    var entries: [Entry] = []
+    for key in keys {
+      do throws(ProblemFound) { entries.append(try Self.entry(key, prefix + key.variable, providers)) } catch {
+        problems.append(error.problem)
+      }
+    }
+    guard problems.isEmpty else { throw ConfigurationError(problems) }
+    self.service = service
+    self.entries = entries
+    values = Dictionary(uniqueKeysWithValues: entries.map { ($0.key.name, $0.value) })
+    reader = ConfigReader(providers: providers)
+  }
+
+  /// The value of a key. Asking for one that was not declared is a programmer's mistake.
+  public subscript<Value: ConfigurationValue>(key: ConfigurationKey<Value>) -> Value {
+    guard let value = values[key.name] else { preconditionFailure("the key '\(key.name)' is not declared by \(service)") }
+    guard let typed = value as? Value else { preconditionFailure("the key '\(key.name)' is declared with another type") }
+    return typed
+  }
+
+  /// What a service's variables begin with: `PARLEY_AUTH_`.
+  static func prefix(_ service: String) -> String { "PARLEY_\(service.uppercased().replacing("-", with: "_"))_" }
+
+  // MARK: Finding
+
+  private struct ProblemFound: Error { let problem: ConfigurationError.Problem }
+
+  private static func withoutRepetition(_ keys: [any ConfigurationKeyDeclaration]) -> [any ConfigurationKeyDeclaration] {
+    var seen: Set<String> = []
+    return keys.filter { seen.insert($0.name).inserted }
+  }
+
+  private static func entry(
+    _ key: any ConfigurationKeyDeclaration, _ variable: String, _ providers: [any ConfigProvider]
+  ) throws(ProblemFound) -> Entry {
+    func problem(_ source: String?, _ message: String) -> ProblemFound {
+      ProblemFound(problem: .init(key: key.name, variable: variable, source: source, message))
+    }
+    for provider in providers {
+      let result: LookupResult
+      do { result = try provider.value(forKey: AbsoluteConfigKey(ConfigKey(key.name)), type: .string) } catch let error
+        as SourceError
+      {
+        throw problem(error.source, error.message)
+      } catch {
+        throw problem(provider.providerName, "cannot be read")
+      }
+      guard case .string(let text) = result.value?.content else { continue }
+      let source = provider is FlagProvider ? "flag \(key.name)" : result.encodedKey
+      switch key.read(text) {
+      case .value(let value, let text): return Entry(key: key, variable: variable, text: text, source: source, value: value)
+      case .refused(let expected):
+        throw problem(source, "expected \(expected)" + (key.isSecret ? " (the value is hidden)" : ", got '\(text.prefix(200))'"))
+      }
+    }
+    guard let value = key.boxedDefault, let text = key.defaultText else {
+      throw problem(nil, "must be set: \(key.documentation) Expected \(key.expectation)")
+    }
+    return Entry(key: key, variable: variable, text: text, source: "default", value: value)
+  }
+
+  /// Flags may name a key by its dotted name, by its own part of the variable, or by the whole variable.
+  private static func resolve(
+    _ flags: [String: String], _ keys: [any ConfigurationKeyDeclaration], _ prefix: String,
+    _ problems: inout [ConfigurationError.Problem]
+  ) -> [String: String] {
+    var values: [String: String] = [:]
+    for (given, text) in flags.sorted(by: { $0.key < $1.key }) {
+      let key = keys.first { [$0.name, $0.variable, prefix + $0.variable, $0.flag].contains(given) }
+      guard let key else {
+        let near = nearest(given, keys.map(\.name))
+        problems.append(
+          .init(key: nil, variable: "--set \(given)", "there is no such key" + (near.map { "; did you mean \($0)?" } ?? "")))
+        continue
+      }
+      values[key.name] = text
+    }
+    return values
+  }
+
+  private static func strangers(
+    _ variables: [String], _ keys: [any ConfigurationKeyDeclaration], _ prefix: String
+  ) -> [ConfigurationError.Problem] {
+    let known = keys.map { prefix + $0.variable }
+    return variables.map { variable in
+      let near = nearest(variable, known)
+      return .init(
+        key: nil, variable: variable, source: "the environment",
+        "there is no such setting" + (near.map { "; did you mean \($0)?" } ?? ""))
+    }
+  }
+
+  /// The known name that is at most two changes of a letter away.
+  private static func nearest(_ name: String, _ known: [String]) -> String? {
+    known.map { ($0, distance(Array($0.utf8), Array(name.utf8))) }.filter { $0.1 <= 2 }.min { $0.1 < $1.1 }?.0
+  }
+
+  /// Levenshtein's distance.
+  private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+    var row = Array(0...right.count)
+    for (i, a) in left.enumerated() {
+      var diagonal = row[0]
+      row[0] = i + 1
+      for (j, b) in right.enumerated() {
+        let substituted = diagonal + (a == b ? 0 : 1)
+        diagonal = row[j + 1]
+        row[j + 1] = min(substituted, diagonal + 1, row[j] + 1)
+      }
+    }
+    return row[right.count]
+  }
+}

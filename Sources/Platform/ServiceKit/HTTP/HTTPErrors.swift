@@ -1,0 +1,68 @@
+public import RPC
+public import RPCServer
+
+/// Answers an error that a route throws as plain text with the status that goes with its code.
+///
+/// What is neither an ``RPCError`` nor known to ``ErrorMap`` is a defect: the caller gets 500 and an incident id, and the report
+/// gets both. Nothing is thrown further, so that what stands outside this (``CORS``) sees every answer.
+public struct HTTPErrors: HTTPMiddleware {
+  /// Is told of an unexpected error, for the log.
+  public typealias Report = @Sendable (_ request: HTTPServerRequest, _ error: any Error, _ incident: String) -> Void
+
+  private let report: Report
+
+  /// Tells `report` what no caller should see.
+  public init(report: @escaping Report) { self.report = report }
+
+  /// Answers the request by way of `next`.
+  public func handle(_ request: HTTPServerRequest, next: HTTPRoute.Handler) async throws -> HTTPServerResponse {
+    do { return try await next(request) } catch {
+      if let known = ErrorMap.rpcError(for: error) { return .error(known) }
+      let incident = HTTPRequestID.make()
+      report(request, error, incident)
+      return .text(500, "internal error, incident \(incident)")
+    }
+  }
+}
+
+extension HTTPServerResponse {
+  /// The answer that tells of an error: its message as text, with `retry-after` and `www-authenticate` where they belong.
+  public static func error(_ error: RPCError) -> HTTPServerResponse {
+    var headers: [(name: String, value: String)] = []
+    if let delay = error.retryAfter { headers.append(("retry-after", "\(delay.wholeSecondsUp)")) }
+    let status = error.httpStatus
+    if status == 401 { headers.append(("www-authenticate", "Bearer")) }
+    return .text(status, error.message, headers: headers)
+  }
+}
+
+extension RPCError {
+  /// The HTTP status of the code, refined by the reason where HTTP has a status of its own for it.
+  public var httpStatus: Int {
+    switch code {
+    case .ok: 200
+    case .invalidArgument where reason?.hasSuffix("_TOO_LARGE") == true: 413
+    case .invalidArgument, .outOfRange: 400
+    case .failedPrecondition where reason == "SUBSCRIPTION_REQUIRED": 402
+    case .failedPrecondition: 400
+    case .unauthenticated: 401
+    case .permissionDenied: 403
+    case .notFound: 404
+    case .unimplemented: 405
+    case .aborted, .alreadyExists: 409
+    case .resourceExhausted: 429
+    case .cancelled: 499
+    case .unavailable: 503
+    case .deadlineExceeded: 504
+    case .internal, .unknown, .dataLoss: 500
+    }
+  }
+}
+
+extension Duration {
+  /// The duration in whole seconds, rounded up and at least one: what `retry-after` takes.
+  public var wholeSecondsUp: Int64 {
+    let (seconds, attoseconds) = components
+    return max(1, attoseconds > 0 ? seconds + 1 : seconds)
+  }
+}

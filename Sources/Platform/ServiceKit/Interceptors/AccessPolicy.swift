@@ -1,0 +1,78 @@
+public import RPC
+
+/// Establishes who calls, and refuses whoever may not.
+public protocol Authenticator: Sendable {
+  /// Judges the caller's credentials and attaches what was found to the call's values.
+  ///
+  /// - Throws: ``RPCError`` with `unauthenticated`, `permissionDenied`, or `unavailable` when nothing could be judged.
+  func authenticate(_ call: any ServerCall) async throws
+}
+
+/// How methods of one kind of access are guarded.
+public enum AccessGuard: Sendable {
+  /// Before the handler runs.
+  case authenticator(any Authenticator)
+  /// By the handlers themselves, because something must come before (a limit by address, say).
+  case handlers
+}
+
+/// The access option of every method, enforced: a method runs only behind the guard for its kind of access.
+///
+/// Made when a service starts, so that a service which forgot a guard does not start.
+public struct AccessPolicy: ServerInterceptor {
+  /// A service has methods that nothing guards.
+  public struct Unguarded: Error, CustomStringConvertible {
+    /// The paths of the methods, each with its kind of access.
+    public let methods: [(path: String, access: MethodAccess)]
+
+    /// What it says.
+    public var description: String {
+      "no guard is given for " + methods.map { "\($0.path) (\($0.access.name))" }.joined(separator: ", ")
+    }
+  }
+
+  private let guards: [MethodAccess: AccessGuard]
+
+  /// Checks that every method of `services` is public or guarded.
+  ///
+  /// - Throws: ``Unguarded``.
+  public init(for services: [ServiceDescriptor], guards: [MethodAccess: AccessGuard]) throws(Unguarded) {
+    let open = services.flatMap(\.methods).filter { $0.access != .public && guards[$0.access] == nil }
+    guard open.isEmpty else { throw Unguarded(methods: open.map { ($0.path, $0.access) }) }
+    self.guards = guards
+  }
+
+  /// Serves the call by way of `next`.
+  public func intercept(_ call: any ServerCall, next: MethodRoute.Serve) async throws {
+    let access = call.method.access
+    if access != .public {
+      switch guards[access] {
+      case .authenticator(let authenticator): try await authenticator.authenticate(call)
+      case .handlers: break
+      // Only a method that was not there when the policy was made.
+      case nil: throw RPCError(.permissionDenied, "the method is not open")
+      }
+    }
+    try await next(call)
+  }
+
+  /// The paths of the methods that anyone may call.
+  public static func publicMethods(of services: [ServiceDescriptor]) -> [String] {
+    services.flatMap(\.methods).filter { $0.access == .public }.map(\.path)
+  }
+}
+
+extension MethodAccess {
+  /// The name of the proto option's value.
+  public var name: String {
+    switch self {
+    case .public: "PUBLIC"
+    case .device: "DEVICE"
+    case .googleIDToken: "GOOGLE_ID_TOKEN"
+    case .session: "SESSION"
+    case .subscribed: "SUBSCRIBED"
+    case .admin: "ADMIN"
+    case .service: "SERVICE"
+    }
+  }
+}

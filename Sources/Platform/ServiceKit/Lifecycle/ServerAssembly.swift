@@ -1,0 +1,73 @@
+internal import EventLoop
+internal import Logging
+internal import RPC
+internal import RPCServer
+internal import Telemetry
+
+/// Puts a service's parts behind everything that every call passes.
+struct ServerAssembly {
+  private let services: [ServiceRoutes]
+  private let interceptors: [any ServerInterceptor]
+  private let parts: ServiceParts
+  private let log: Logger
+  private let registry: PrometheusRegistry
+  private let proxies: TrustedProxies
+  private let cors: CORS
+  private let configuration: RPCServerConfiguration
+  private let events: RPCServerEvents
+
+  init<S: Service>(
+    _ service: S.Type, _ parts: ServiceParts, _ settings: Settings, _ health: HealthStatus, _ log: Logger,
+    _ telemetry: ServiceTelemetry
+  ) throws {
+    let undeclared = parts.services.map(\.descriptor.name).filter { name in !S.services.contains { $0.name == name } }
+    guard undeclared.isEmpty else {
+      throw ServiceFailure(.internal, "\(S.program) serves \(undeclared.joined(separator: ", ")) without declaring it")
+    }
+    services = parts.services + [HealthService(health).routes]
+    let policy = try AccessPolicy(for: services.map(\.descriptor), guards: parts.guards)
+    interceptors =
+      [CallTelemetry.interceptor(services.map(\.descriptor), log, telemetry), RequestIDInterceptor(), ErrorMappingInterceptor()]
+      + parts.interceptors + [policy]
+    self.log = log
+    registry = telemetry.registry
+    proxies = TrustedProxies(settings[StandardKeys.trustedProxies])
+    cors = CORS(settings[StandardKeys.corsOrigins])
+    self.parts = parts
+    var configuration = RPCServerConfiguration()
+    configuration.maximumRequestBytes = settings[StandardKeys.maxRequestBytes]
+    configuration.maximumCallDuration = settings[StandardKeys.maxCallDuration]
+    self.configuration = configuration
+    events = Self.events(log, telemetry)
+  }
+
+  func server(on loops: EventLoopGroup) -> RPCServer {
+    let http = parts.http.map { HTTPRoute($0.path, middleware($0.path).wrapping($0.handler)) }
+    return RPCServer(
+      on: loops, services: services, interceptors: interceptors, http: http,
+      fallback: middleware("other").wrapping(parts.fallback),
+      configuration: configuration, events: events)
+  }
+
+  private func middleware(_ label: String) -> [any HTTPMiddleware] {
+    let report: HTTPErrors.Report = { [log] request, error, incident in
+      log.error("unexpected error", metadata: ["path": "\(request.path)", "incident": "\(incident)", "error": "\(error)"])
+    }
+    return [HTTPRequestID(), HTTPAccessLog(log, registry, label: label, proxies: proxies), cors, HTTPErrors(report: report)]
+  }
+
+  private static func events(_ log: Logger, _ telemetry: ServiceTelemetry) -> RPCServerEvents {
+    var events = RPCServerEvents()
+    events.unexpectedError = { call, error, incident in
+      log.error("unexpected error", metadata: ["method": "\(call.method.path)", "incident": "\(incident)", "error": "\(error)"])
+    }
+    events.unexpectedHTTPError = { path, error, incident in
+      log.error("unexpected error", metadata: ["path": "\(path)", "incident": "\(incident)", "error": "\(error)"])
+    }
+    events.connectionFailed = { peer, error in log.debug("connection failed", metadata: ["peer": "\(peer)", "error": "\(error)"])
+    }
+    let connections = telemetry.registry.gauge("parley_server_connections", help: "Connections that are open.")
+    events.connectionsChanged = { connections.increment(by: Double($0)) }
+    return events
+  }
+}

@@ -1,0 +1,170 @@
+public import EventLoop
+public import Logging
+internal import Outbound
+internal import PostgreSQL
+internal import RPC
+internal import RPCServer
+internal import ServiceLifecycle
+internal import Telemetry
+
+/// A service that is up: connected, built, listening. What `serve` runs, and what tests start in their own process.
+///
+/// Signals, systemd and exit codes are the process's; see `serve`.
+public final class ServiceInstance: Sendable {
+  /// Where it listens.
+  public let addresses: BoundAddresses
+  /// Whether it serves.
+  public let health: HealthStatus
+  /// The loops that it runs on.
+  public let loops: EventLoopGroup
+  let liveness: LoopLiveness
+  private let settings: Settings
+  private let log: Logger
+  private let server: RPCServer
+  private let resources: ServiceResources
+  private let admin: LoopbackListener?
+  private let portFile: PortFile?
+  private let group: ServiceGroup
+
+  /// Starts a service.
+  ///
+  /// The order: loops, database (waited for), what the service builds, listeners, readiness. When a step fails, what was
+  /// started before it is stopped again.
+  ///
+  /// - Parameters:
+  ///   - environment: Where inherited sockets are announced.
+  ///   - telemetry: Where metrics are kept and calls are logged.
+  ///   - clock: The time of day, which tests choose.
+  /// - Throws: ``ServiceFailure``, with the exit code.
+  public static func start<S: Service>(
+    _ service: S.Type, settings: Settings, environment: [String: String] = [:], log: Logger,
+    telemetry: ServiceTelemetry = ServiceTelemetry(), clock: WallClock = .system
+  ) async throws(ServiceFailure) -> ServiceInstance {
+    try await start(
+      service, settings: settings, activation: SocketActivation(environment: environment), log: log, telemetry: telemetry,
+      clock: clock)
+  }
+
+  static func start<S: Service>(
+    _ service: S.Type, settings: Settings, activation: SocketActivation, log: Logger,
+    telemetry: ServiceTelemetry = ServiceTelemetry(), clock: WallClock = .system
+  ) async throws(ServiceFailure) -> ServiceInstance {
+    let findings = S.findings(settings)
+    for finding in findings where finding.severity == .warning {
+      log.warning("\(finding.message)", metadata: ["setting": "\(finding.key)"])
+    }
+    let errors = findings.filter { $0.severity == .error }
+    guard errors.isEmpty else {
+      throw ServiceFailure(.configuration, errors.map { "\($0.key): \($0.message)" }.joined(separator: "\n"))
+    }
+    let resources: ServiceResources
+    do { resources = try ServiceResources(S.self, settings, log, telemetry) } catch { throw ServiceFailure(error) }
+    do {
+      return try await ServiceInstance(S.self, settings, activation, log, clock, resources)
+    } catch {
+      await resources.close()
+      throw ServiceFailure(error)
+    }
+  }
+
+  private init<S: Service>(
+    _ service: S.Type, _ settings: Settings, _ activation: SocketActivation, _ log: Logger, _ clock: WallClock,
+    _ resources: ServiceResources
+  ) async throws {
+    let health = HealthStatus(services: S.services.map(\.name))
+    try await resources.connect(S.self, settings, health, log)
+    let context = ServiceContext(
+      settings: settings, loops: resources.loops, outbound: resources.outbound, log: log, clock: clock, health: health,
+      proxies: TrustedProxies(settings[StandardKeys.trustedProxies]), connectedDatabase: resources.database)
+    let parts = try await S.build(context)
+    let server = try ServerAssembly(S.self, parts, settings, health, log, resources.telemetry).server(on: resources.loops)
+    let liveness = LoopLiveness(resources.loops)
+    let pages = AdminPages(health: health, liveness: liveness, registry: resources.telemetry.registry)
+    do {
+      activation.closeOnExec()
+      (addresses, admin) = try Listeners(settings, activation).open(server, pages, resources)
+      portFile = settings[StandardKeys.portFile].map { PortFile(path: $0.path) }
+      try portFile?.write(addresses)
+    } catch {
+      liveness.stop()
+      await server.drain(within: .zero)
+      throw error
+    }
+    self.settings = settings
+    self.health = health
+    self.log = log
+    self.server = server
+    self.resources = resources
+    self.liveness = liveness
+    loops = resources.loops
+    group = Self.group(server, parts.jobs, health, settings[StandardKeys.drainTimeout], log)
+    health.started()
+  }
+
+  /// Serves until ``stop()`` or until a background job fails; then drains and closes everything.
+  ///
+  /// - Throws: ``ServiceFailure`` when a background job failed.
+  public func run() async throws(ServiceFailure) {
+    let result = await Result { try await group.run() }
+    portFile?.remove()
+    admin?.close()
+    liveness.stop()
+    await server.drain(within: .zero)
+    await resources.close()
+    if case .failure(let error) = result { throw ServiceFailure(.internal, "a background job failed: \(error)") }
+  }
+
+  /// Begins to drain: NOT_SERVING, no new connections, GOAWAY, and the calls under way are finished. ``run()`` then returns.
+  public func stop() async { await group.triggerGracefulShutdown() }
+
+  /// The server is the last in the list, hence the first to stop: jobs work on until the last call is answered.
+  private static func group(
+    _ server: RPCServer, _ jobs: [BackgroundJob], _ health: HealthStatus, _ limit: Duration, _ log: Logger
+  ) -> ServiceGroup {
+    var quiet = log
+    quiet.logLevel = max(log.logLevel, .warning)
+    let running = jobs.map { job in
+      ServiceGroupConfiguration.ServiceConfiguration(
+        service: RunningJob(job: job), successTerminationBehavior: .ignore, failureTerminationBehavior: .cancelGroup,
+        serviceName: job.name)
+    }
+    let serving = ServiceGroupConfiguration.ServiceConfiguration(
+      service: RunningServer(server: server, health: health, limit: limit, log: log), serviceName: "server")
+    return ServiceGroup(configuration: .init(services: running + [serving], logger: quiet))
+  }
+}
+
+extension Result where Failure == any Error {
+  /// What an operation ends with.
+  init(_ body: () async throws -> Success) async {
+    do { self = .success(try await body()) } catch { self = .failure(error) }
+  }
+}
+
+/// The server as one of the things that run: it serves by itself, and drains when it is told to stop.
+private struct RunningServer: ServiceLifecycle.Service {
+  let server: RPCServer
+  let health: HealthStatus
+  let limit: Duration
+  let log: Logger
+
+  func run() async throws {
+    // Also the way out when a job failed and the group is cancelled.
+    try? await gracefulShutdown()
+    health.startDraining()
+    health.finish()
+    log.info("draining", metadata: ["limit": "\(limit.configurationText)"])
+    let start = MonotonicInstant.now()
+    await server.drain(within: limit)
+    log.info("drained", metadata: ["took": "\(MonotonicInstant.now().duration(since: start))"])
+  }
+}
+
+/// A background job: it ends by cancellation.
+private struct RunningJob: ServiceLifecycle.Service {
+  let job: BackgroundJob
+
+  func run() async throws {
+    do { try await cancelWhenGracefulShutdown { try await job.run() } } catch is CancellationError {}
+  }
+}

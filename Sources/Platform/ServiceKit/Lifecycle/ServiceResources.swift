@@ -1,0 +1,100 @@
+internal import EventLoop
+internal import Logging
+internal import Outbound
+internal import PostgreSQL
+internal import Telemetry
+
+/// What a process holds as long as it runs, and closes in the right order.
+final class ServiceResources: Sendable {
+  let loops: EventLoopGroup
+  let outbound: HTTPClient
+  let database: Database?
+  let telemetry: ServiceTelemetry
+
+  /// Starts the loops; connections are opened from now on.
+  init<S: Service>(_ service: S.Type, _ settings: Settings, _ log: Logger, _ telemetry: ServiceTelemetry) throws {
+    let count = settings[StandardKeys.loops]
+    let loops = try EventLoopGroup(count: count == 0 ? nil : count, name: S.name)
+    do {
+      database = try S.hasDatabase ? Database(Self.database(S.self, settings), group: loops, log: log) : nil
+    } catch {
+      loops.shutDown()
+      throw error
+    }
+    outbound = HTTPClient(loops: loops.loops, configuration: Self.outbound(S.self, settings), logger: log)
+    telemetry.sink?.gather(on: loops.loops)
+    self.loops = loops
+    self.telemetry = telemetry
+  }
+
+  /// Waits for the database, and sees that it is the one that this program expects.
+  func connect<S: Service>(_ service: S.Type, _ settings: Settings, _ health: HealthStatus, _ log: Logger) async throws {
+    guard let database else { return }
+    let limit = settings[StandardKeys.startTimeout]
+    log.info("waiting for the database", metadata: ["limit": "\(limit.configurationText)"])
+    guard await Self.isReady(database, within: limit) else {
+      throw ServiceFailure(
+        .unavailable, "the database \(database.configuration) could not be reached within \(limit.configurationText)")
+    }
+    try await database.checkConnectionBudget()
+    try await checkMigrations(S.self, database, log)
+    database.onReadinessChange { health.set("database", holds: $0) }
+  }
+
+  /// Closes everything; calls under way fail.
+  func close() async {
+    await outbound.shutDown()
+    await database?.shutDown()
+    loops.shutDown()
+  }
+
+  private static func isReady(_ database: Database, within limit: Duration) async -> Bool {
+    await withTaskGroup(of: Void.self) { tasks in
+      tasks.addTask { await database.waitUntilReady() }
+      tasks.addTask { try? await Task.sleep(for: limit) }
+      await tasks.next()
+      tasks.cancelAll()
+    }
+    return database.isReady
+  }
+
+  /// A schema that is behind would fail call by call. One that is ahead is what an older copy sees while a newer version is
+  /// rolled out, and migrations keep to what such a copy can live with.
+  private func checkMigrations<S: Service>(_ service: S.Type, _ database: Database, _ log: Logger) async throws {
+    let migrator = try Migrator(schema: S.name, migrations: S.migrations)
+    do {
+      let missing = try await migrator.status(database.configuration, group: loops, log: log).filter { $0.appliedAt == nil }
+      guard missing.isEmpty else {
+        throw ServiceFailure(
+          .unavailable,
+          "the database lacks \(missing.count) migrations, from \(missing[0].migration.version): run `\(S.program) migrate` first"
+        )
+      }
+    } catch let error as DatabaseError where error.code == .migrationRefused {
+      log.warning("the schema is not this program's own", metadata: ["problem": "\(error.message)"])
+    }
+  }
+
+  static func database<S: Service>(
+    _ service: S.Type, _ settings: Settings, url: String? = nil
+  ) throws(DatabaseError) -> DatabaseConfiguration {
+    var configuration = try DatabaseConfiguration(url ?? settings[StandardKeys.databaseURL])
+    configuration.poolSize = settings[StandardKeys.databasePool]
+    configuration.copies = settings[StandardKeys.copies]
+    if configuration.applicationName == "parley" { configuration.applicationName = S.program }
+    return configuration
+  }
+
+  private static func outbound<S: Service>(_ service: S.Type, _ settings: Settings) -> HTTPClientConfiguration {
+    var configuration = HTTPClientConfiguration()
+    configuration.userAgent = "\(S.program)/\(ServiceVersion.number)"
+    configuration.caFile = settings[StandardKeys.outboundCAFile]?.path
+    configuration.timeout = settings[StandardKeys.outboundTimeout]
+    switch settings[StandardKeys.outboundProxy] {
+    case "none": configuration.proxy = .none
+    case "environment": configuration.proxy = .environment
+    case let url: configuration.proxy = .url(url)
+    }
+    return configuration
+  }
+}

@@ -1,0 +1,39 @@
+public import PostgreSQL
+public import RPC
+
+/// One service of the product: what it is called, what it is set up with, and how it is put together.
+///
+/// Its executable is a ``ServiceCommand`` with this type; everything that every service needs comes with it.
+public protocol Service: Sendable {
+  /// The name in `parley-<name>`, `PARLEY_<NAME>_…` and its schema: lower-case letters and digits.
+  static var name: String { get }
+  /// Its settings beside the standard ones. A key named like a standard key takes that one's place.
+  static var configuration: [any ConfigurationKeyDeclaration] { get }
+  /// What it serves over RPC, known without being built.
+  static var services: [ServiceDescriptor] { get }
+  /// The steps of its schema; empty for a service without a database.
+  static var migrations: [Migration] { get }
+  /// What is the matter with its settings together.
+  static func check(_ settings: Settings) -> [ConfigurationFinding]
+  /// Puts it together. The database is connected; nothing listens yet.
+  ///
+  /// - Throws: ``ConfigurationError`` for a setting that turns out to be wrong (exit code 78), a `DatabaseError` or
+  ///   `OutboundError` for a dependency that is not there (69), or anything else (70).
+  static func build(_ context: ServiceContext) async throws -> ServiceParts
+}
+
+extension Service {
+  /// No database.
+  public static var migrations: [Migration] { [] }
+  /// Nothing is the matter.
+  public static func check(_ settings: Settings) -> [ConfigurationFinding] { [] }
+
+  static var hasDatabase: Bool { !migrations.isEmpty }
+  static var program: String { "parley-\(name)" }
+  static var keys: [any ConfigurationKeyDeclaration] { configuration + StandardKeys.all(database: hasDatabase) }
+
+  /// What is the matter with valid settings: the standard checks and the service's own.
+  static func findings(_ settings: Settings) -> [ConfigurationFinding] {
+    StandardChecks.findings(settings, hasDatabase: hasDatabase) + check(settings)
+  }
+}

@@ -1,0 +1,46 @@
+public import RPC
+public import RPCServer
+
+/// What a service consists of, as its `build` hands it over.
+public struct ServiceParts: Sendable {
+  /// Its RPCs.
+  public var services: [ServiceRoutes]
+  /// How each kind of access but PUBLIC is guarded. A service with a method that no guard covers does not start.
+  public var guards: [MethodAccess: AccessGuard]
+  /// What every call passes before it is guarded (limits by address, say), after the standard interceptors.
+  public var interceptors: [any ServerInterceptor]
+  /// Its plain HTTP routes.
+  public var http: [HTTPRoute]
+  /// What answers plain HTTP requests for other paths; by default with 404.
+  public var fallback: HTTPRoute.Handler
+  /// What runs beside the server from start to drain.
+  public var jobs: [BackgroundJob]
+
+  /// A service from its parts.
+  public init(
+    services: [ServiceRoutes] = [], guards: [MethodAccess: AccessGuard] = [:], interceptors: [any ServerInterceptor] = [],
+    http: [HTTPRoute] = [], fallback: @escaping HTTPRoute.Handler = { _ in .text(404, "not found") }, jobs: [BackgroundJob] = []
+  ) {
+    self.services = services
+    self.guards = guards
+    self.interceptors = interceptors
+    self.http = http
+    self.fallback = fallback
+    self.jobs = jobs
+  }
+}
+
+/// Something that runs as long as the process serves. It is cancelled once the last call is answered.
+public struct BackgroundJob: Sendable {
+  /// What logs call it.
+  public let name: String
+  /// Runs until it is cancelled. Throwing anything but `CancellationError` before that ends the process with exit code 70;
+  /// returning is fine for a job that has done its work.
+  public let run: @Sendable () async throws -> Void
+
+  /// Names a job.
+  public init(_ name: String, _ run: @escaping @Sendable () async throws -> Void) {
+    self.name = name
+    self.run = run
+  }
+}

@@ -1,0 +1,79 @@
+internal import EventLoop
+public import RPC
+internal import RPCServer
+public import ServiceKit
+internal import TestAPI
+
+/// The smallest service that has everything a service can have but a database, for tests of what surrounds services.
+public struct DemoService: Service {
+  /// A secret.
+  public static let apiKey = ConfigurationKey<String?>(optional: "apiKey", isSecret: true, aliases: ["OLD_API_KEY"], "A secret.")
+  /// A number with bounds.
+  public static let burst = ConfigurationKey<Int>(
+    "rate.burst", default: 30, in: 1...1_000, aliases: ["RATE_BURST"], "Calls at once.")
+  /// Whether guards are given.
+  public static let isGuarded = ConfigurationKey<Bool>("guarded", default: true, "Whether the guarded method has a guard.")
+  /// Whether a background job fails.
+  public static let failingJob = ConfigurationKey<Bool>("failingJob", default: false, "Whether a background job fails at once.")
+  /// Whether a background job ignores its cancellation.
+  public static let stubbornCall = ConfigurationKey<Duration>("slow", default: .milliseconds(300), "How long GET /slow takes.")
+
+  /// The name of the service.
+  public static let name = "demo"
+  /// Its settings.
+  public static let configuration: [any ConfigurationKeyDeclaration] = [
+    StandardKeys.listen.aliased(.init("PORT") { "127.0.0.1:\($0)" }), apiKey, burst, isGuarded, failingJob, stubbornCall,
+  ]
+  /// What it serves.
+  public static let services = [EchoService.descriptor]
+
+  /// Warns when nobody is let in.
+  public static func check(_ settings: Settings) -> [ConfigurationFinding] {
+    settings[apiKey] == nil ? [.warning(apiKey, "not set: nobody is let in")] : []
+  }
+
+  /// Puts it together.
+  public static func build(_ context: ServiceContext) async throws -> ServiceParts {
+    let slow = context.settings[stubbornCall]
+    let fails = context.settings[failingJob]
+    return ServiceParts(
+      services: [
+        ServiceRoutes(
+          EchoService.descriptor,
+          [
+            .unary(EchoService.Methods.echo) { request, _ in EchoResponse(text: request.text) },
+            .unary(EchoService.Methods.guarded) { _, _ in GuardedResponse() },
+            .unary(EchoService.Methods.fail) { _, _ in throw DemoError() },
+          ])
+      ],
+      guards: context.settings[isGuarded] ? [.session: .authenticator(NobodyMay())] : [:],
+      http: [
+        .get("/hello", allowsHead: true) { _ in .text(200, "hello") },
+        .get("/client") { request in .text(200, context.proxies.client(of: request).text) },
+        .get("/slow") { _ in
+          try await Task.sleep(for: slow)
+          return .text(200, "slow")
+        },
+        .get("/broken") { _ in throw DemoError() },
+        .get("/limited") { _ in
+          throw RPCError(.resourceExhausted, "rate limit (user)", details: [.retryInfo(.milliseconds(1_200))])
+        },
+      ],
+      jobs: [
+        BackgroundJob("demo") {
+          if fails { throw DemoError() }
+          while true { try await Task.sleep(for: .seconds(3_600)) }
+        }
+      ])
+  }
+}
+
+/// A defect, whose text no caller may see.
+public struct DemoError: Error, CustomStringConvertible {
+  /// What it says.
+  public let description = "the innards of the demo"
+}
+
+private struct NobodyMay: Authenticator {
+  func authenticate(_ call: any ServerCall) async throws { throw RPCError(.unauthenticated, "nobody may") }
+}
