@@ -19,8 +19,8 @@ func floor(_ path: String, _ name: String, _ dependencies: [Target.Dependency] =
     name: name, dependencies: dependencies, path: "Sources/\(path)", exclude: exclude, swiftSettings: settings)
 }
 
-func executable(_ name: String, at path: String, _ dependencies: [Target.Dependency]) -> Target {
-  .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: settings)
+func executable(_ name: String, at path: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+  .executableTarget(name: name, dependencies: dependencies, path: path, exclude: exclude, swiftSettings: settings)
 }
 
 func tests(_ path: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -118,10 +118,10 @@ let package = Package(
       [
         "ParleyAPI", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "WellKnown", "JSON", "Outbound", "PostgreSQL",
         arguments, log,
-      ]),
+      ], exclude: ["README.md"]),
     executable(
       "parley-sandbox", at: "Sources/Executables/parley-sandbox",
-      ["EventLoop", "HTTP2", "RPC", "RPCServer", "JOSE", "JSON", arguments]),
+      ["EventLoop", "HTTP2", "RPC", "RPCServer", "JOSE", "JSON", arguments], exclude: ["README.md"]),
     executable(
       "protoc-gen-parley", at: "Sources/Executables/protoc-gen-parley",
       ["MessagesCore", "MessagesWire", "WellKnown"]),

@@ -32,7 +32,7 @@ import Testing
   func unavailable() async throws {
     let ending = try await ToolProcess.parley(["call", Self.whoAmI, "--target", "127.0.0.1:1", "--json"])
     #expect(ending.status == 69)
-    #expect(try JSONParser.parse(ending.errors)["error"]?["code"]?.string == "UNAVAILABLE")
+    #expect(try parsed(ending.errors)["error"]?["code"]?.string == "UNAVAILABLE")
   }
 
   @Test("A call sends metadata and token and prints the response as JSON")
@@ -41,7 +41,7 @@ import Testing
       let ending = try await ToolProcess.parley(
         ["call", Self.whoAmI, "{}", "--metadata", "x-note=hello", "--bearer", "abc"], environment: ["PARLEY_TARGET": target])
       #expect(ending.status == 0, "\(ending.errors)")
-      let response = try JSONParser.parse(ending.output)
+      let response = try parsed(ending.output)
       #expect(response["sub"]?.string == "Bearer abc")
       #expect(response["name"]?.string == "hello")
       #expect(response["exp"]?.string == "1767326645")
@@ -54,7 +54,7 @@ import Testing
       let told = try await ToolProcess.parley(["call", Self.exchange, "--bearer", "eager", "--json", "--target", target])
       #expect(told.status == 1)
       #expect(told.output.isEmpty)
-      let error = try JSONParser.parse(told.errors)["error"]
+      let error = try parsed(told.errors)["error"]
       #expect(error?["code"]?.string == "RESOURCE_EXHAUSTED")
       #expect(error?["number"]?.int64 == 8)
       #expect(error?["reason"]?.string == "RATE_LIMITED_USER")
@@ -73,7 +73,7 @@ import Testing
       let ending = try await ToolProcess.parley(
         ["whoami", "--id-token", "slow", "--timeout", "100ms", "--json", "--target", target])
       #expect(ending.status == 1)
-      #expect(try JSONParser.parse(ending.errors)["error"]?["code"]?.string == "DEADLINE_EXCEEDED")
+      #expect(try parsed(ending.errors)["error"]?["code"]?.string == "DEADLINE_EXCEEDED")
     }
   }
 
@@ -85,7 +85,7 @@ import Testing
       #expect(shown.status == 0, "\(shown.errors)")
       #expect(!shown.output.contains(StubBroker.token) && shown.output.contains("3599 s"))
       #expect(try await ToolProcess.parley(["token", "--raw"], environment: environment).output == StubBroker.token + "\n")
-      let json = try JSONParser.parse(try await ToolProcess.parley(["token", "--json"], environment: environment).output)
+      let json = try parsed(try await ToolProcess.parley(["token", "--json"], environment: environment).output)
       #expect(json["access_token"]?.string == StubBroker.token && json["expires_in"]?.int64 == 3599)
     }
   }
@@ -97,7 +97,7 @@ import Testing
       let shown = try await ToolProcess.parley(["whoami", "--id-token", "@\(file.path)", "--target", target])
       #expect(shown.output.contains("subject   Bearer abc\n") && shown.output.contains("e-mail    ana@example.org\n"))
       let json = try await ToolProcess.parley(["whoami", "--id-token", "@\(file.path)", "--json", "--target", target])
-      #expect(try JSONParser.parse(json.output)["email"]?.string == "ana@example.org")
+      #expect(try parsed(json.output)["email"]?.string == "ana@example.org")
     }
   }
 

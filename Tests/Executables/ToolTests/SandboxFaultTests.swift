@@ -14,7 +14,7 @@ import Testing
       for path in ["/google/certs", "/oauth2/v3/certs", "/google/certs"] { statuses.append(try await running.get(path).status) }
       #expect(statuses == [503, 503, 200])
       #expect(running.sandbox.counters["/google/certs"] == .init(requests: 3, dropped: 0, statuses: [503: 2, 200: 1]))
-      let shown = try JSONParser.parse(try await running.get("/sandbox/counters").body)
+      let shown = try parsed(try await running.get("/sandbox/counters").body)
       #expect(shown["paths"]?["/google/certs"]?["statuses"] == ["200": 1, "503": 2])
       _ = try await running.delete("/sandbox/counters")
       #expect(running.sandbox.counters["/google/certs"] == .init())
@@ -57,7 +57,8 @@ import Testing
   ] as [JSONObject])
   func refused(_ fault: JSONObject) async throws {
     try await RunningSandbox.run { running in
-      #expect(try await running.post("/sandbox/faults", fault).status == 400)
+      let response = try await running.post("/sandbox/faults", fault)
+      #expect(response.status == 400)
       #expect(running.sandbox.faults.pending.isEmpty)
     }
   }

@@ -26,7 +26,7 @@ import Testing
     #expect(ports.split(separator: "\n").map { $0.split(separator: "=").first } == ["tls", "plain"])
     var status = stat()
     #expect(stat(folder + "/service-account.json", &status) == 0 && status.st_mode & 0o777 == 0o600)
-    let account = try JSONParser.parse(ToolProcess.text(folder + "/service-account.json"))
+    let account = try parsed(ToolProcess.text(folder + "/service-account.json"))
     #expect(account["token_uri"]?.string?.hasPrefix("https://localhost:") == true)
     kill(process.process, SIGTERM)
     let ending = try await process.ending()

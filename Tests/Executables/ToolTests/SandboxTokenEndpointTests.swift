@@ -49,7 +49,7 @@ import Testing
   @Test("B-11: an assertion is judged by signature, key id, issuer, audience, times and scope", arguments: cases)
   func judged(_ test: Case) async throws {
     try await RunningSandbox.run(.init(tokenLifetime: 1234)) { running in
-      let account = try JSONParser.parse(try await running.get("/sandbox/google/service-account").body)
+      let account = try parsed(try await running.get("/sandbox/google/service-account").body)
       let keyID = test.keyID ?? account["private_key_id"]?.string ?? ""
       let key: SigningKey =
         test.isForged
@@ -62,7 +62,7 @@ import Testing
       ]
       test.claims(&claims, now)
       let response = try await running.token([("grant_type", test.grantType), ("assertion", try key.sign(claims: claims))])
-      let body = try JSONParser.parse(response.body)
+      let body = try parsed(response.body)
       #expect(response.status == (test.error == nil ? 200 : 400))
       #expect(body["error"]?.string == test.error)
       if test.error == nil {
@@ -80,7 +80,7 @@ import Testing
       let noForm = try await running.post("/google/token", [:])
       for response in [without, noForm] {
         #expect(response.status == 400)
-        #expect(try JSONParser.parse(response.body)["error"]?.string == "invalid_request")
+        #expect(try parsed(response.body)["error"]?.string == "invalid_request")
       }
     }
   }
