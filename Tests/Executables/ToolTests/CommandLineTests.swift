@@ -14,13 +14,17 @@ import Testing
     for command in ["call", "token", "whoami", "id-token", "demo", "version"] { #expect(ending.output.contains("  \(command) ")) }
   }
 
-  @Test("Wrong usage ends with 64 and says what is wrong", arguments: [
-    (["call"], "package.Service/Method"), (["call", "a.B/C", "--target", "x:1"], "grpc.health.v1.Health/Check"),
-    (["call", whoAmI, "{\"x\":1}", "--target", "x:1"], "x"), (["call", whoAmI, "{}"], "--target"),
-    (["call", whoAmI, "--target", "nonsense"], "host:port"), (["whoami", "--target", "x:1"], "--id-token"),
-    (["token", "--raw", "--json", "--id-token", "t"], "--raw"), (["whoami", "--timeout", "soon", "--id-token", "t"], "timeout"),
-    (["call", whoAmI, "--metadata", "=x", "--target", "x:1"], "metadata"), (["whoami", "--id-token", "@/nowhere", "--target", "x:1"], "/nowhere"),
-  ])
+  @Test(
+    "Wrong usage ends with 64 and says what is wrong",
+    arguments: [
+      (["call"], "package.Service/Method"), (["call", "a.B/C", "--target", "x:1"], "grpc.health.v1.Health/Check"),
+      (["call", whoAmI, "{\"x\":1}", "--target", "x:1"], "unknown field"), (["call", whoAmI, "{}"], "--target"),
+      (["call", whoAmI, "--target", "nonsense"], "host:port"), (["whoami", "--target", "x:1"], "--id-token"),
+      (["token", "--raw", "--json", "--id-token", "t"], "--raw"),
+      (["whoami", "--timeout", "soon", "--id-token", "t"], "timeout"),
+      (["call", whoAmI, "--metadata", "=x", "--target", "x:1"], "metadata"),
+      (["whoami", "--id-token", "@/nowhere", "--target", "x:1"], "/nowhere"),
+    ])
   func usage(_ arguments: [String], _ text: String) async throws {
     let ending = try await ToolProcess.parley(arguments)
     #expect(ending.status == 64)

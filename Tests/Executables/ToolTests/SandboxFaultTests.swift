@@ -44,7 +44,9 @@ import Testing
   @Test("Deleting ends the faults of one path, or all")
   func delete() async throws {
     try await RunningSandbox.run { running in
-      for path in ["/google/certs", "/google/token"] { _ = try await running.post("/sandbox/faults", ["path": .string(path), "status": 500]) }
+      for path in ["/google/certs", "/google/token"] {
+        _ = try await running.post("/sandbox/faults", ["path": .string(path), "status": 500])
+      }
       _ = try await running.delete("/sandbox/faults?path=/google/certs")
       #expect(running.sandbox.faults.pending.map(\.path) == ["/google/token"])
       _ = try await running.delete("/sandbox/faults")
@@ -52,9 +54,11 @@ import Testing
     }
   }
 
-  @Test("A fault that names nothing, or does nothing, is refused", arguments: [
-    ["path": "/nowhere", "status": 500], ["path": "/google/certs"], ["status": 500], ["path": "/google/certs", "status": 199],
-  ] as [JSONObject])
+  @Test(
+    "A fault that names nothing, or does nothing, is refused",
+    arguments: [
+      ["path": "/nowhere", "status": 500], ["path": "/google/certs"], ["status": 500], ["path": "/google/certs", "status": 199],
+    ] as [JSONObject])
   func refused(_ fault: JSONObject) async throws {
     try await RunningSandbox.run { running in
       let response = try await running.post("/sandbox/faults", fault)

@@ -65,10 +65,12 @@ import Testing
     }
   }
 
-  @Test("A wish with a misspelt or mistyped field is refused by name", arguments: [
-    (["aud": "app", "sub": "ana", "expiresin": 5], "expiresin"), (["sub": "ana"], "aud"), (["aud": "app"], "sub"),
-    (["aud": "app", "sub": 7], "sub"), (["aud": "app", "sub": "ana", "alg": "HS512"], "alg"),
-  ] as [(JSONObject, String)])
+  @Test(
+    "A wish with a misspelt or mistyped field is refused by name",
+    arguments: [
+      (["aud": "app", "sub": "ana", "expiresin": 5], "expiresin"), (["sub": "ana"], "aud"), (["aud": "app"], "sub"),
+      (["aud": "app", "sub": 7], "sub"), (["aud": "app", "sub": "ana", "alg": "HS512"], "alg"),
+    ] as [(JSONObject, String)])
   func refusedWish(_ wish: JSONObject, _ field: String) async throws {
     try await RunningSandbox.run { running in
       let response = try await running.post("/sandbox/google/id-token", wish)

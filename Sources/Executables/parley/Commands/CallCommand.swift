@@ -32,7 +32,8 @@ struct CallCommand: AsyncParsableCommand {
 
   func run() async throws {
     guard let method = KnownMethods.named(method) else {
-      throw ValidationError("No method '\(method)'. Known are:\n" + KnownMethods.all.map { "  " + $0.name }.joined(separator: "\n"))
+      throw ValidationError(
+        "No method '\(method)'. Known are:\n" + KnownMethods.all.map { "  " + $0.name }.joined(separator: "\n"))
     }
     let request = request == "-" ? try StandardInput.read() : Array(request.utf8)
     var sent = Metadata()

@@ -26,7 +26,9 @@ struct StubBroker: TokenBrokerService.Handlers {
     case "Bearer eager":
       throw RPCError(
         .resourceExhausted, "rate limit (user)",
-        details: [.errorInfo(reason: "RATE_LIMITED_USER", domain: "parley.broker.v1", metadata: ["limit": "30"]), .retryInfo(.seconds(2))],
+        details: [
+          .errorInfo(reason: "RATE_LIMITED_USER", domain: "parley.broker.v1", metadata: ["limit": "30"]), .retryInfo(.seconds(2)),
+        ],
         metadata: ["retry-after": "2"])
     default: break
     }
