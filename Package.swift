@@ -137,7 +137,8 @@ let package = Package(
         "COpenSSL", "CShims", log,
       ], path: "Tests/Support/TestSupport", swiftSettings: settings),
     .target(
-      name: "DemoService", dependencies: ["ServiceKit", "TestAPI", "EventLoop", "RPC", "RPCServer"], path: "Tests/Support/DemoService",
+      name: "DemoService", dependencies: ["ServiceKit", "TestAPI", "EventLoop", "RPC", "RPCServer"],
+      path: "Tests/Support/DemoService",
       swiftSettings: settings),
     executable("demo-service", at: "Tests/Support/demo-service", ["DemoService", "ServiceKit"]),
     executable(
@@ -164,7 +165,8 @@ let package = Package(
     tests(
       "Platform/ServiceKitTests",
       [
-        "ServiceKit", "DemoService", "demo-service", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore", "WellKnown",
+        "ServiceKit", "DemoService", "demo-service", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore",
+        "WellKnown",
         "Outbound", "PostgreSQL", "JSON", "TestAPI", "TestSupport", configuration, log,
       ]),
     tests(
@@ -176,7 +178,8 @@ let package = Package(
     tests(
       "Executables/ToolTests",
       [
-        "parley", "parley-sandbox", "JOSE", "JSON", "TestSupport", "EventLoop", "HTTP2", "Outbound", "ParleyAPI", "RPC", "RPCServer",
+        "parley", "parley-sandbox", "JOSE", "JSON", "TestSupport", "EventLoop", "HTTP2", "Outbound", "ParleyAPI", "RPC",
+        "RPCServer",
       ]),
   ]
 )
