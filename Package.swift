@@ -103,7 +103,7 @@ let package = Package(
 
     // Services
     floor("Services/Auth/Domain", "AuthDomain"),
-    floor("Services/Auth/Store", "AuthStore", ["AuthDomain", "PostgreSQL"]),
+    floor("Services/Auth/Store", "AuthStore", ["AuthDomain", "EventLoop", "PostgreSQL"]),
     floor(
       "Services/Auth/API", "AuthAPI",
       [
@@ -116,12 +116,12 @@ let package = Package(
     executable(
       "parley", at: "Sources/Executables/parley",
       [
-        "ParleyAPI", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "WellKnown", "JSON", "Outbound",
-        arguments,
+        "ParleyAPI", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "WellKnown", "JSON", "Outbound", "PostgreSQL",
+        arguments, log,
       ]),
     executable(
       "parley-sandbox", at: "Sources/Executables/parley-sandbox",
-      ["EventLoop", "HTTP2", "RPC", "RPCServer", "JOSE", "JSON", "Telemetry", arguments, log]),
+      ["EventLoop", "HTTP2", "RPC", "RPCServer", "JOSE", "JSON", arguments]),
     executable(
       "protoc-gen-parley", at: "Sources/Executables/protoc-gen-parley",
       ["MessagesCore", "MessagesWire", "WellKnown"]),

@@ -70,6 +70,7 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
   private func answer(_ response: HTTPServerResponse, toHead: Bool) {
     guard let stream, !isAnswered else { return }
     isAnswered = true
+    guard !response.resetsStream else { return stream.reset(.internalError) }
     let list = HeaderList(capacity: 2 + response.headers.count)
     list.append(":status", "\(response.status)")
     for (name, value) in response.headers { list.append(name, value) }

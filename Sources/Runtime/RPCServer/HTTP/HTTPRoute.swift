@@ -40,6 +40,15 @@ public struct HTTPServerResponse: Sendable {
   public var headers: [(name: String, value: String)]
   /// The body.
   public var body: [UInt8]
+  /// Whether the stream is reset instead of answered; see ``dropped``.
+  public private(set) var resetsStream = false
+
+  /// No response at all: the stream is reset. For stand-ins that show how a failing peer looks.
+  public static var dropped: HTTPServerResponse {
+    var response = HTTPServerResponse(500)
+    response.resetsStream = true
+    return response
+  }
 
   /// A response of bytes.
   public init(_ status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {

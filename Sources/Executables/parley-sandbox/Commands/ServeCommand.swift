@@ -1,0 +1,60 @@
+import ArgumentParser
+import EventLoop
+import HTTP2
+
+/// `parley-sandbox serve`: listens until it is asked to end.
+struct ServeCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "serve",
+    abstract: "Serve on the loopback interface until SIGTERM or SIGINT.",
+    discussion: """
+      Google's side:
+        GET  /google/.well-known/openid-configuration
+        GET  /google/certs                    the public keys (also at /oauth2/v3/certs)
+        POST /google/token                    signed assertion in, access token out (also at /token)
+
+      How tests and people steer it (JSON in, JSON out):
+        POST /sandbox/google/id-token         {"aud","sub","email","hd","azp","expiresIn","issuedAgo","iss","alg","kid","claims"}
+        POST /sandbox/google/rotate-keys      {"withdraw": true} takes the old keys back at once
+        GET  /sandbox/google/service-account  the key file for the service under test
+        POST /sandbox/google/settings         {"tokenLifetime","certsMaxAge"}, in seconds
+        POST /sandbox/faults                  {"path","status","delayMs","drop","count"}; DELETE ends them
+        GET  /sandbox/counters                what was served, by path; DELETE starts again from zero
+
+      It speaks HTTP/2 only: curl --http2 with TLS, or --http2-prior-knowledge on the plain port.
+      """)
+
+  @Option(help: "The port for HTTPS; 0 takes any free one.") var port: UInt16 = 0
+  @Option(help: "One more port without TLS; 0 takes any free one.") var plainPort: UInt16?
+  @Option(help: "Where to write 'tls=PORT' (and 'plain=PORT') once it listens.") var portFile: String?
+  @Option(help: "The certificate chain, PEM.") var certificate: String
+  @Option(help: "The certificate's private key, PEM.") var key: String
+  @Option(help: "Where to leave service-account.json, readable by its owner only.") var stateDirectory: String?
+  @Option(help: "Seconds that the public keys may be cached.") var certsMaxAge = 3600
+  @Option(help: "Seconds that an access token is said to live.") var tokenLifetime = 3599
+
+  func validate() throws {
+    guard certsMaxAge >= 0, tokenLifetime >= 0 else { throw ValidationError("A number of seconds is not negative.") }
+  }
+
+  func run() async throws {
+    let group = try EventLoopGroup(count: 1, name: "sandbox")
+    defer { group.shutDown() }
+    let tls = try TLSContext(
+      .server(identity: .init(certificateChain: .file(certificate), privateKey: .file(key))))
+    let sandbox = try Sandbox(
+      on: group, settings: .init(tokenLifetime: tokenLifetime, certsMaxAge: certsMaxAge), log: .standardError)
+    let ports = try sandbox.listen(tls: tls, port: port, plainPort: plainPort)
+    if let stateDirectory {
+      try PrivateFile.write(sandbox.serviceAccountDocument, to: stateDirectory + "/service-account.json", mode: 0o600)
+    }
+    if let portFile {
+      let lines = ["tls=\(ports.tls)"] + (ports.plain.map { ["plain=\($0)"] } ?? [])
+      try PrivateFile.write(Array((lines.joined(separator: "\n") + "\n").utf8), to: portFile, mode: 0o644)
+    }
+    LogLines.standardError.write("listening on https://localhost:\(ports.tls)")
+    let signal = try await group.blocking.run { TerminationSignal.wait() }
+    LogLines.standardError.write("ending (\(signal))")
+    await sandbox.drain()
+  }
+}

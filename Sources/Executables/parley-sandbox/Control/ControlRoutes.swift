@@ -1,0 +1,99 @@
+import EventLoop
+import JOSE
+import JSON
+import RPCServer
+
+/// What steers the sandbox: only tests and people use these paths, no service does.
+struct ControlRoutes: Sendable {
+  let google: GoogleStandIn
+  let faults: FaultPlan
+  let counters: ServedCounters
+  /// Where keys are made, which takes a while.
+  let blocking: BlockingPool
+
+  var routes: [HTTPRoute] {
+    [
+      route("/sandbox/google/id-token", ["POST": mintIDToken]),
+      route("/sandbox/google/rotate-keys", ["POST": rotateKeys]),
+      route("/sandbox/google/service-account", ["GET": { [google] _ in .json(200, google.serviceAccountDocument) }]),
+      route("/sandbox/google/settings", ["GET": { [google] _ in .json(google.settings.json) }, "POST": changeSettings]),
+      route("/sandbox/faults", ["GET": { _ in showFaults() }, "POST": addFault, "DELETE": removeFaults]),
+      route(
+        "/sandbox/counters",
+        [
+          "GET": { [counters] _ in .json(counters.json) },
+          "DELETE": { [counters] _ in
+            counters.reset()
+            return .json(counters.json)
+          },
+        ]),
+    ]
+  }
+
+  private func route(_ path: String, _ methods: [String: HTTPRoute.Handler]) -> HTTPRoute {
+    HTTPRoute(path) { request in
+      guard let handler = methods[request.method] else {
+        return .text(405, "method not allowed\n", headers: [("allow", methods.keys.sorted().joined(separator: ", "))])
+      }
+      do { return try await handler(request) } catch let fault as ControlRequest.Fault {
+        return .json(["error": .string(fault.message)], status: 400)
+      }
+    }
+  }
+
+  // MARK: Google
+
+  private func mintIDToken(_ request: HTTPServerRequest) throws -> HTTPServerResponse {
+    let wanted = try IDTokenRequest(ControlRequest(request, allowing: IDTokenRequest.names))
+    return .json(["token": .string(try google.idToken(wanted))])
+  }
+
+  private func rotateKeys(_ request: HTTPServerRequest) async throws -> HTTPServerResponse {
+    let withdraws = try ControlRequest(request, allowing: ["withdraw"]).flag("withdraw")
+    let google = google
+    let keys = try await blocking.run { try google.rotateKeys(withdrawingOld: withdraws) }
+    return .json(["kid": .string(keys.current.keyID), "published": .array(keys.published.map { .string($0.keyID) })])
+  }
+
+  private func changeSettings(_ request: HTTPServerRequest) throws -> HTTPServerResponse {
+    let request = try ControlRequest(request, allowing: ["tokenLifetime", "certsMaxAge"])
+    let lifetime = try request.integer("tokenLifetime", in: 0...86_400)
+    let maxAge = try request.integer("certsMaxAge", in: 0...86_400)
+    return .json(google.change { settings in
+      if let lifetime { settings.tokenLifetime = lifetime }
+      if let maxAge { settings.certsMaxAge = maxAge }
+    }.json)
+  }
+
+  // MARK: Faults
+
+  private func showFaults() -> HTTPServerResponse { .json(["faults": .array(faults.pending.map(\.json))]) }
+
+  private func addFault(_ request: HTTPServerRequest) throws -> HTTPServerResponse {
+    let request = try ControlRequest(request, allowing: ["path", "status", "delayMs", "drop", "count"])
+    guard let named = try request.text("path") else { throw ControlRequest.Fault(message: "'path' is missing") }
+    guard let route = google.routes.first(where: { $0.path == named || $0.aliases.contains(named) }) else {
+      let known = google.routes.map(\.path).joined(separator: ", ")
+      throw ControlRequest.Fault(message: "there is nothing at '\(named)'; known are \(known)")
+    }
+    let fault = FaultPlan.Fault(
+      path: route.path, status: try request.integer("status", in: 200...599),
+      delayMilliseconds: try request.integer("delayMs", in: 0...600_000) ?? 0, drops: try request.flag("drop"),
+      count: try request.integer("count", in: 1...1_000_000))
+    guard fault.status != nil || fault.delayMilliseconds > 0 || fault.drops else {
+      throw ControlRequest.Fault(message: "a fault has a 'status', a 'delayMs' or 'drop'")
+    }
+    faults.add(fault)
+    return showFaults()
+  }
+
+  private func removeFaults(_ request: HTTPServerRequest) -> HTTPServerResponse {
+    faults.remove(path: request.queryValue("path"))
+    return showFaults()
+  }
+}
+
+extension HTTPServerResponse {
+  /// A response of JSON.
+  static func json(_ value: JSONValue, status: Int = 200) -> HTTPServerResponse { .json(status, value.encoded()) }
+}

@@ -1,0 +1,24 @@
+import JOSE
+
+/// The keys that ID tokens are signed with, and which of them the world can see.
+struct GoogleKeys: Sendable {
+  /// The one that signs.
+  private(set) var current: SigningKey
+  /// Those in the public document; the one that signs comes first.
+  private(set) var published: [SigningKey]
+
+  /// One key, published.
+  init(_ key: SigningKey) {
+    current = key
+    published = [key]
+  }
+
+  /// Signs with `key` from now on. The former key stays published beside it, as Google does it, or is taken back at once.
+  mutating func rotate(to key: SigningKey, withdrawingOld: Bool) {
+    published = withdrawingOld ? [key] : [key, current]
+    current = key
+  }
+
+  /// The document at `/google/certs`.
+  var document: [UInt8] { JWKSet(published.map(\.publicKey)).encoded() }
+}

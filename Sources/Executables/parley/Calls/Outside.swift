@@ -1,0 +1,27 @@
+import EventLoop
+import Outbound
+
+/// Plain HTTP for as long as one command needs it.
+struct Outside: Sendable {
+  let http: HTTPClient
+
+  /// A client that trusts the certificates in `caFile`, or those of the system.
+  init(on group: EventLoopGroup, caFile: String?) {
+    var configuration = HTTPClientConfiguration()
+    configuration.caFile = caFile
+    configuration.userAgent = "parley-cli"
+    configuration.timeout = .seconds(15)
+    http = HTTPClient(loops: group.loops, configuration: configuration)
+  }
+
+  /// Runs `body` with a client and closes it.
+  static func run(caFile: String?, _ body: (Outside) async throws -> Void) async throws {
+    let group = try EventLoopGroup(count: 1, name: "parley", blockingThreads: 1)
+    defer { group.shutDown() }
+    let outside = Outside(on: group, caFile: caFile)
+    let outcome: Result<Void, any Error>
+    do { outcome = .success(try await body(outside)) } catch { outcome = .failure(error) }
+    await outside.http.shutDown()
+    try outcome.get()
+  }
+}

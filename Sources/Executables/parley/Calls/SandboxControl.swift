@@ -1,0 +1,58 @@
+import JSON
+import Outbound
+
+/// The sandbox's controls, as `parley-sandbox serve --help` lists them.
+struct SandboxControl: Sendable {
+  /// What the sandbox answered instead of doing it.
+  struct Refusal: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// `https://host:port`
+  let url: String
+  let outside: Outside
+
+  /// An ID token as wished for.
+  func idToken(_ wish: JSONObject) async throws -> String {
+    guard let token = try await send(.post, "/sandbox/google/id-token", wish)["token"]?.string else {
+      throw Refusal(description: "the sandbox answered without a token")
+    }
+    return token
+  }
+
+  /// A new signing key; the old ones are taken back at once.
+  func rotateKeys() async throws { _ = try await send(.post, "/sandbox/google/rotate-keys", ["withdraw": true]) }
+
+  /// The life of access tokens from now on, in seconds. Returns the former one.
+  func changeTokenLifetime(to seconds: Int) async throws -> Int {
+    let former = try await send(.get, "/sandbox/google/settings")["tokenLifetime"]?.int64 ?? 3599
+    _ = try await send(.post, "/sandbox/google/settings", ["tokenLifetime": .number(JSONNumber(seconds))])
+    return Int(former)
+  }
+
+  /// Every request for `path` is answered with `status` from now on.
+  func fail(_ path: String, status: Int) async throws {
+    _ = try await send(.post, "/sandbox/faults", ["path": .string(path), "status": .number(JSONNumber(status))])
+  }
+
+  /// No path fails on command any more.
+  func endFaults() async throws { _ = try await send(.delete, "/sandbox/faults") }
+
+  /// How many requests for `path` there were.
+  func requests(for path: String) async throws -> Int {
+    Int(try await send(.get, "/sandbox/counters")["paths"]?[path]?["requests"]?.int64 ?? 0)
+  }
+
+  private func send(_ method: HTTPMethod, _ path: String, _ body: JSONObject? = nil) async throws -> JSONValue {
+    var request = HTTPRequest(method, url + path)
+    if let body {
+      request.headers["Content-Type"] = "application/json"
+      request.body = JSONValue.object(body).encoded()
+    }
+    let response = try await outside.http.send(request)
+    guard response.isSuccess else {
+      throw Refusal(description: "the sandbox answered \(response.status) to \(method) \(path): \(response.text ?? "")")
+    }
+    return try JSONParser.parse(response.body)
+  }
+}

@@ -1,0 +1,17 @@
+import ArgumentParser
+
+/// The program: Parley from the command line.
+struct ParleyCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "parley",
+    abstract: "Talk to Parley's services from the command line.",
+    discussion: """
+      Where the service is: --target, else PARLEY_TARGET, else what 'make run' has started in this checkout (.local/run.env).
+
+      Exit codes: 0 done, 1 the service refused, 64 wrong usage, 69 the service cannot be reached.
+      """,
+    version: Version.text,
+    subcommands: [
+      CallCommand.self, TokenCommand.self, WhoAmICommand.self, IDTokenCommand.self, DemoCommand.self, VersionCommand.self,
+    ])
+}

@@ -1,0 +1,51 @@
+import ArgumentParser
+import HTTP2
+import RPCClient
+
+/// Where the service is and how to speak to it: what every command that calls has in common.
+struct TargetOptions: ParsableArguments {
+  @Option(help: .init("The service's address.", valueName: "host:port")) var target: String?
+  @Flag(help: "Encrypt the connection and verify the server.") var tls = false
+  @Option(help: .init("Trust the certificates in this PEM file; turns --tls on.", valueName: "file")) var ca: String?
+  @Option(help: .init("The name that the server's certificate must have, when it is not the target's host.", valueName: "name"))
+  var serverName: String?
+  @Option(help: .init("How long to wait: 250ms, 5s, 1m.", valueName: "duration")) var timeout = Timeout(duration: .seconds(10))
+  @Flag(help: "Print results and errors as JSON.") var json = false
+
+  /// Whether the connection is encrypted.
+  var isEncrypted: Bool { tls || ca != nil }
+
+  /// The target, from the options or else from `local`.
+  func channelTarget(_ local: LocalSettings) throws -> ChannelTarget {
+    let name = isEncrypted ? "PARLEY_AUTH_1_TLS" : "PARLEY_AUTH_1_H2C"
+    guard let text = target ?? local["PARLEY_TARGET"] ?? local[name] else {
+      throw ValidationError("No target: give --target host:port, set PARLEY_TARGET, or start one with 'make run'.")
+    }
+    guard let parsed = ChannelTarget(text) else { throw ValidationError("'\(text)' is no target: give host:port.") }
+    return parsed
+  }
+
+  /// How connections are encrypted; nil for clear text.
+  func tlsContext(_ local: LocalSettings) throws -> TLSContext? {
+    guard isEncrypted else { return nil }
+    let roots = (ca ?? local["PARLEY_CA_FILE"]).map { TLSConfiguration.TrustRoots.certificates(.file($0)) } ?? .system
+    do { return try TLSContext(.client(trustRoots: roots, serverName: serverName)) } catch {
+      throw ValidationError("TLS: \(error)")
+    }
+  }
+}
+
+extension ChannelTarget {
+  /// Reads `host:port`, `[ipv6]:port` or `unix:path`.
+  init?(_ text: String) {
+    if text.hasPrefix("unix:"), text.count > 5 {
+      self = .unix(path: String(text.dropFirst(5)))
+      return
+    }
+    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0 else { return nil }
+    var host = text[..<colon]
+    if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() } else if host.contains(":") { return nil }
+    guard !host.isEmpty, !host.contains("/") else { return nil }
+    self = .host(String(host), port: port)
+  }
+}

@@ -1,0 +1,51 @@
+internal import AuthDomain
+internal import AuthStore
+internal import JOSE
+internal import PostgreSQL
+
+/// The buckets in the database as the broker's limits.
+struct SharedLimits: RateLimiting {
+  let store: RateLimitStore
+
+  func take(_ key: LimitKey, _ limit: RateLimit, at now: Moment) async throws(PortFailure) -> LimitDecision {
+    do { return try await store.take(key, limit, at: now) } catch { throw PortFailure(error) }
+  }
+}
+
+/// The table of issuances as the broker's audit.
+struct DurableAudit: IssuanceAuditing {
+  let store: IssuanceStore
+
+  func record(_ record: IssuanceRecord) async throws(PortFailure) {
+    do { try await store.add(record) } catch { throw PortFailure(error) }
+  }
+}
+
+/// HMAC-SHA256 with a salt that all copies of the service share.
+struct SaltedSubjects: SubjectHashing {
+  /// Where the salt comes from.
+  enum Salt: Sendable {
+    /// The operator's own.
+    case given([UInt8])
+    /// Made by the migration.
+    case stored(SubjectSaltStore)
+  }
+
+  let salt: Salt
+
+  func hash(_ subject: String) async throws(PortFailure) -> SubjectHash {
+    let key: [UInt8]
+    switch salt {
+    case .given(let bytes): key = bytes
+    case .stored(let store):
+      do { key = try await store.salt() } catch { throw PortFailure(error) }
+    }
+    return SubjectHash(bytes: HMACSHA256.authenticationCode(for: Array(subject.utf8), key: key))
+  }
+}
+
+extension PortFailure {
+  init(_ error: DatabaseError) {
+    self.init(error.category == .cancelled ? .cancelled : .unavailable, reason: error.code.name)
+  }
+}

@@ -1,0 +1,18 @@
+internal import AuthDomain
+internal import EventLoop
+internal import GoogleProvider
+
+/// Google's access tokens as the broker's. What is left of them is measured on the monotonic clock and told on the wall clock.
+struct GoogleAccessTokens: AccessTokenMinting {
+  let source: any CloudTokenSource
+  let monotonic: @Sendable () -> MonotonicInstant
+  let now: @Sendable () -> Moment
+
+  func mint(_ capability: Capability) async throws(PortFailure) -> AccessToken {
+    let token: CloudToken
+    do { token = try await source.mint(scope: capability.scope) } catch {
+      throw error.code == .cancelled ? .cancelled : PortFailure(.unavailable, reason: error.description)
+    }
+    return AccessToken(value: token.value, expiresAt: token.timeLeft(at: monotonic()).map { now().advanced(by: $0) })
+  }
+}

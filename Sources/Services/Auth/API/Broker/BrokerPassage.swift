@@ -1,0 +1,13 @@
+internal import AuthDomain
+
+/// What is known of a request by the time it has passed some steps.
+struct BrokerPassage: Sendable {
+  let request: BrokerRequest
+  var bearer = ""
+  var caller: CallerIdentity?
+  var subject: SubjectHash?
+  var capability: Capability?
+  var token: AccessToken?
+
+  init(_ request: BrokerRequest) { self.request = request }
+}

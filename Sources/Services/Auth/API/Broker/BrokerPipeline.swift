@@ -1,0 +1,143 @@
+internal import AuthDomain
+
+/// The broker's work on one request: the one way in for gRPC and for HTTP.
+struct BrokerPipeline: Sendable {
+  /// How it is set up.
+  struct Rules: Sendable {
+    var addressLimit = RateLimit(perMinute: 120, burst: 60)
+    var userLimit = RateLimit(perMinute: 60, burst: 30)
+    var gate = DomainGate("")
+    var gatesWhoAmI = false
+    var capabilities: CapabilityCatalogue
+  }
+
+  let rules: Rules
+  let tokens: any IDTokenVerifying
+  let limits: any RateLimiting
+  let subjects: any SubjectHashing
+  let cloud: any AccessTokenMinting
+  let audit: any IssuanceAuditing
+  let journal: BrokerJournal
+  let now: @Sendable () -> Moment
+
+  /// A cloud token for the bearer of an ID token, and the seconds it has left.
+  func exchange(_ request: BrokerRequest) async throws(Refusal) -> (token: AccessToken, secondsLeft: Int64) {
+    let passage = try await pass(request, .exchange)
+    guard let token = passage.token else { preconditionFailure("the exchange has no step that mints") }
+    return (token, token.secondsLeft(at: now()))
+  }
+
+  /// What an ID token says.
+  func whoAmI(_ request: BrokerRequest) async throws(Refusal) -> CallerIdentity {
+    let passage = try await pass(request, .whoAmI)
+    guard let caller = passage.caller else { preconditionFailure("nobody is known without a step that verifies") }
+    return caller
+  }
+
+  private func pass(_ request: BrokerRequest, _ operation: BrokerOperation) async throws(Refusal) -> BrokerPassage {
+    let entry = journal.begin(operation)
+    var passage = BrokerPassage(request)
+    do throws(Refusal) {
+      for step in operation.steps(gatesWhoAmI: rules.gatesWhoAmI) { try await take(step, &passage) }
+    } catch {
+      if error.kind.isAudited { await recordDenial(error, &passage) }
+      journal.end(entry, passage, refusal: error)
+      throw error
+    }
+    journal.end(entry, passage, refusal: nil)
+    return passage
+  }
+
+  private func take(_ step: BrokerStep, _ passage: inout BrokerPassage) async throws(Refusal) {
+    switch step {
+    case .limitAddress: try await limit(.address(passage.request.addressKey), rules.addressLimit, .addressLimited)
+    case .readAuthorization: passage.bearer = try bearer(passage.request)
+    case .verifyToken: passage.caller = try await identity(passage.bearer)
+    case .gateDomain:
+      guard rules.gate.admits(passage.caller?.hostedDomain) else { throw Refusal(.wrongDomain) }
+    case .requireSubject:
+      guard passage.caller?.subject.isEmpty == false else { throw Refusal(.noSubject) }
+    case .limitUser:
+      try await limit(.user(try await subject(of: &passage, otherwise: .limiterUnavailable)), rules.userLimit, .userLimited)
+    case .chooseCapability:
+      guard let found = rules.capabilities.capability(passage.request.capability) else { throw Refusal(.unknownCapability) }
+      passage.capability = found
+    case .mint: passage.token = try await mint(passage)
+    case .record: try await record(&passage)
+    }
+  }
+
+  // MARK: Steps
+
+  private func limit(_ key: LimitKey, _ limit: RateLimit, _ kind: Refusal.Kind) async throws(Refusal) {
+    let now = now()
+    let decision: LimitDecision
+    do { decision = try await limits.take(key, limit, at: now) } catch { throw Refusal(error, .limiterUnavailable) }
+    if case .refused(let until) = decision { throw Refusal(kind, retryAfter: RetryAfter.seconds(until: until, from: now)) }
+  }
+
+  private func bearer(_ request: BrokerRequest) throws(Refusal) -> String {
+    guard let token = BearerToken.read(request.authorization) else { throw Refusal(.missingAuthorization) }
+    return token
+  }
+
+  private func identity(_ bearer: String) async throws(Refusal) -> CallerIdentity {
+    do { return try await tokens.verify(bearer) } catch {
+      throw error.kind == .rejected ? Refusal(.invalidIDToken, detail: error.reason) : Refusal(error, .keysUnavailable)
+    }
+  }
+
+  private func mint(_ passage: BrokerPassage) async throws(Refusal) -> AccessToken {
+    let capability = passage.capability ?? rules.capabilities.fallback
+    do { return try await cloud.mint(capability) } catch { throw Refusal(error, .mintFailed) }
+  }
+
+  /// A token is handed out only once that is on record.
+  private func record(_ passage: inout BrokerPassage) async throws(Refusal) {
+    let record = try await issuance(&passage, .issued)
+    do { try await audit.record(record) } catch { throw Refusal(error, .auditUnavailable) }
+  }
+
+  /// The caller is refused either way, so a record that cannot be written is only logged.
+  private func recordDenial(_ refusal: Refusal, _ passage: inout BrokerPassage) async {
+    guard passage.caller?.subject.isEmpty == false else { return }
+    do {
+      var record = try await issuance(&passage, refusal.kind == .mintFailed ? .failed : .denied)
+      record.reason = refusal.kind.reason
+      try await audit.record(record)
+    } catch {
+      journal.lostDenial(refusal, "\(error)")
+    }
+  }
+
+  private func issuance(
+    _ passage: inout BrokerPassage, _ outcome: IssuanceRecord.Outcome
+  ) async throws(Refusal) -> IssuanceRecord {
+    let subject = try await subject(of: &passage, otherwise: .auditUnavailable)
+    return IssuanceRecord(
+      at: now(), subject: subject, audience: passage.caller?.audience ?? "",
+      // What a caller asked for in vain may be any text, so only known names are stored.
+      capability: passage.capability?.name
+        ?? (passage.request.capability?.isEmpty == false ? "" : CapabilityCatalogue.defaultName),
+      scope: passage.capability?.scope ?? "", expiresAt: passage.token?.expiresAt, address: passage.request.address,
+      requestID: passage.request.requestID, outcome: outcome)
+  }
+
+  private func subject(of passage: inout BrokerPassage, otherwise kind: Refusal.Kind) async throws(Refusal) -> SubjectHash {
+    if let known = passage.subject { return known }
+    do {
+      let hash = try await subjects.hash(passage.caller?.subject ?? "")
+      passage.subject = hash
+      return hash
+    } catch {
+      throw Refusal(error, kind)
+    }
+  }
+}
+
+extension Refusal {
+  /// What becomes of a port's failure: `kind`, unless nobody waits any more.
+  init(_ failure: PortFailure, _ kind: Kind) {
+    self.init(failure.kind == .cancelled ? .cancelled : kind, detail: failure.reason)
+  }
+}

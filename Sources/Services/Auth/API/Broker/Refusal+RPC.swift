@@ -1,0 +1,34 @@
+internal import AuthDomain
+internal import RPC
+
+extension Refusal {
+  /// The domain of the broker's reason codes.
+  static let domain = "parley.broker.v1"
+
+  /// The refusal as both gRPC and HTTP send it.
+  var rpcError: RPCError {
+    var details: [ErrorDetail] = [.errorInfo(reason: kind.reason, domain: Self.domain, metadata: [:])]
+    var metadata = Metadata()
+    if let retryAfter {
+      details.append(.retryInfo(.seconds(retryAfter)))
+      metadata.append("retry-after", "\(retryAfter)")
+    } else if kind.code == .unavailable {
+      details.append(.retryInfo(.seconds(1)))
+    }
+    return RPCError(kind.code, kind.text, details: details, metadata: metadata, cause: self)
+  }
+}
+
+extension Refusal.Kind {
+  var code: StatusCode {
+    switch self {
+    case .addressLimited, .userLimited: .resourceExhausted
+    case .missingAuthorization, .invalidIDToken, .noSubject: .unauthenticated
+    case .wrongDomain: .permissionDenied
+    case .unknownCapability: .invalidArgument
+    case .mintFailed: .internal
+    case .keysUnavailable, .limiterUnavailable, .auditUnavailable: .unavailable
+    case .cancelled: .cancelled
+    }
+  }
+}

@@ -1,0 +1,35 @@
+internal import AuthStore
+internal import ParleyAPI
+public import PostgreSQL
+public import RPC
+public import ServiceKit
+
+/// `parley-auth`: signs people in and hands them short-lived cloud tokens.
+public enum AuthService: Service {
+  /// `auth`.
+  public static let name = "auth"
+  /// The broker's keys.
+  public static let configuration: [any ConfigurationKeyDeclaration] = BrokerKeys.all
+  /// The broker.
+  public static let services: [ServiceDescriptor] = [TokenBrokerService.descriptor]
+  /// The schema `auth`.
+  public static let migrations: [Migration] = AuthMigrations.all
+
+  /// What an operator should know about the settings.
+  public static func check(_ settings: Settings) -> [ConfigurationFinding] {
+    var findings: [ConfigurationFinding] = [
+      .warning(BrokerKeys.serviceAccount, "a key file is in use: whoever reads it can mint; rotate it every 90 days"),
+      .warning(
+        BrokerKeys.tokenScope,
+        "the default token serves all that the service account may do, for up to 3600 s: give the account no more roles than the apps need"
+      ),
+    ]
+    if settings[BrokerKeys.keySetURL] != nil, settings[BrokerKeys.discoveryURL] != nil {
+      findings.append(.warning(BrokerKeys.discoveryURL, "not used: jwksUrl is set"))
+    }
+    return findings
+  }
+
+  /// Puts it together.
+  public static func build(_ context: ServiceContext) async throws -> ServiceParts { try TokenBroker(context).parts }
+}

@@ -1,0 +1,82 @@
+/// Why a request gets no answer: one text and one reason code for the caller, a distinct word for the log.
+public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The kind of refusal. Texts and statuses are a contract with clients.
+  public enum Kind: Sendable, Hashable, CaseIterable {
+    case addressLimited
+    case missingAuthorization
+    case invalidIDToken
+    case wrongDomain
+    case noSubject
+    case userLimited
+    case unknownCapability
+    case mintFailed
+    case keysUnavailable
+    case limiterUnavailable
+    case auditUnavailable
+    case cancelled
+  }
+
+  /// The kind.
+  public let kind: Kind
+  /// The distinct reason, for the log and the audit; nothing secret, nothing that the caller sent.
+  public let detail: String
+  /// How many seconds the caller should wait, where that is known.
+  public let retryAfter: Int64?
+
+  /// A refusal; `detail` is a word such as `expired` and defaults to the reason code in lower case.
+  public init(_ kind: Kind, detail: String? = nil, retryAfter: Int64? = nil) {
+    self.kind = kind
+    self.detail = detail ?? kind.reason.lowercased()
+    self.retryAfter = retryAfter
+  }
+
+  /// The reason code and the detail.
+  public var description: String { "\(kind.reason) (\(detail))" }
+}
+
+extension Refusal.Kind {
+  /// What the caller is told: the body over HTTP, the message over gRPC.
+  public var text: String {
+    switch self {
+    case .addressLimited: "rate limit (ip)"
+    case .missingAuthorization: "missing or invalid Authorization header"
+    case .invalidIDToken: "invalid id token"
+    case .wrongDomain: "forbidden: wrong domain"
+    case .noSubject: "no subject"
+    case .userLimited: "rate limit (user)"
+    case .unknownCapability: "unknown capability"
+    case .mintFailed: "token mint failed"
+    case .keysUnavailable: "keys unavailable"
+    case .limiterUnavailable: "rate limiter unavailable"
+    case .auditUnavailable: "audit unavailable"
+    case .cancelled: "cancelled"
+    }
+  }
+
+  /// The reason code for programs: the names of `parley.broker.v1.ErrorReason` without their prefix.
+  public var reason: String {
+    switch self {
+    case .addressLimited: "RATE_LIMITED_IP"
+    case .missingAuthorization: "MISSING_AUTHORIZATION"
+    case .invalidIDToken: "INVALID_ID_TOKEN"
+    case .wrongDomain: "WRONG_DOMAIN"
+    case .noSubject: "NO_SUBJECT"
+    case .userLimited: "RATE_LIMITED_USER"
+    case .unknownCapability: "UNKNOWN_CAPABILITY"
+    case .mintFailed: "MINT_FAILED"
+    case .keysUnavailable: "KEYS_UNAVAILABLE"
+    case .limiterUnavailable: "LIMITER_UNAVAILABLE"
+    case .auditUnavailable: "AUDIT_UNAVAILABLE"
+    case .cancelled: "CANCELLED"
+    }
+  }
+
+  /// Whether it goes into the audit: what a known caller was denied, or what failed for one. Refusals by a limiter do not:
+  /// whoever floods the service would fill the table.
+  public var isAudited: Bool {
+    switch self {
+    case .wrongDomain, .unknownCapability, .mintFailed: true
+    default: false
+    }
+  }
+}

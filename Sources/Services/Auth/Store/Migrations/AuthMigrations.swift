@@ -1,0 +1,10 @@
+public import PostgreSQL
+
+/// The steps of the schema `auth`, oldest first.
+public enum AuthMigrations {
+  /// The schema.
+  public static let schema = "auth"
+
+  /// All of them. A released one never changes.
+  public static let all: [Migration] = [Migration(1, "create_broker_tables", createBrokerTables)]
+}
