@@ -159,7 +159,7 @@ final class Gate: Sendable {
 
 enum TextFile {
   static func read(_ path: String) throws -> String {
-    let file = try #require(fopen(path, "re"))
+    guard let file = fopen(path, "re") else { throw EventLoopError(.systemCall, "no \(path)", errno: errno) }
     defer { fclose(file) }
     var bytes = [UInt8](repeating: 0, count: 64 << 10)
     let count = fread(&bytes, 1, bytes.count, file)

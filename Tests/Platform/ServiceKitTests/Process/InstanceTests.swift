@@ -19,13 +19,16 @@ struct InstanceTests {
       DemoService.self, settings: settings, environment: process, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   }
 
-  static func with(_ instance: ServiceInstance, _ body: (ClientChannel) async throws -> Void) async throws {
+  static func with(_ instance: ServiceInstance, _ body: @escaping @Sendable (ClientChannel) async throws -> Void) async throws {
     let loops = try EventLoopGroup(count: 1, name: "client")
     let address = try #require(instance.addresses.grpc)
     let channel = ClientChannel(to: .host(address.host, port: try #require(address.port)), on: loops)
     async let running: Void = instance.run()
-    let result = await Result { try await body(channel) }
-    await channel.close()
+    let result = await Task(executorPreference: loops.loops[0]) {
+      let result = await Result { try await body(channel) }
+      await channel.close()
+      return result
+    }.value
     await instance.stop()
     try await running
     try await DemoProcess.pool.run { loops.shutDown() }
