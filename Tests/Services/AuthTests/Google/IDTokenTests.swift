@@ -18,7 +18,7 @@ struct IDTokenTests {
   func claims(name: String, value: JSONValue?, verdict: String) async throws {
     try await withLoops { group in
       let fixture = GoogleFixture(group)
-      #expect(await fixture.verdict(FakeGoogle.token(FakeGoogle.clientID, [(name, value)])) == verdict)
+      #expect(await fixture.verdict(FakeGoogle.token(changes: [(name, value)])) == verdict)
     }
   }
 
@@ -33,7 +33,7 @@ struct IDTokenTests {
     try await withLoops { group in
       let fixture = GoogleFixture(group)
       let value = JSONValue.number(JSONNumber(FakeGoogle.now + offset))
-      #expect(await fixture.verdict(FakeGoogle.token([(claim, value)])) == verdict)
+      #expect(await fixture.verdict(FakeGoogle.token(changes: [(claim, value)])) == verdict)
     }
   }
 
@@ -83,7 +83,7 @@ struct IDTokenTests {
   func cheapChecksFirst() async throws {
     try await withLoops { group in
       let fixture = GoogleFixture(group)
-      #expect(await fixture.verdict(FakeGoogle.token([("aud", "stranger")])) == "audience_mismatch")
+      #expect(await fixture.verdict(FakeGoogle.token(changes: [("aud", "stranger")])) == "audience_mismatch")
       #expect(await fixture.verdict("rubbish") == "part_count")
       #expect(fixture.google.keyFetches == 0)
     }

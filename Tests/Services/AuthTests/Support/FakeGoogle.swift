@@ -69,7 +69,7 @@ final class FakeGoogle: HTTPSending {
 
   static func token(
     _ user: String = "ana", at now: Int64 = now, key: SigningKey = key, header: JSONObject = [:],
-    _ changes: [(String, JSONValue?)] = []
+    changes: [(String, JSONValue?)] = []
   ) -> String {
     (try? key.sign(header: header, claims: claims(user, at: now, changes))) ?? ""
   }
@@ -78,6 +78,7 @@ final class FakeGoogle: HTTPSending {
 
   var keyFetches: Int { state.withLock { $0.keyFetches } }
   var mints: Int { state.withLock { $0.mints } }
+  var sentAssertions: [String] { state.withLock { $0.assertions } }
 
   func set(_ change: @Sendable (inout State) -> Void) { state.withLock { change(&$0) } }
 

@@ -1,0 +1,183 @@
+import AuthAPI
+import AuthStore
+import EventLoop
+import Glibc
+import HTTP2
+import Logging
+import Outbound
+import ParleyAPI
+import PostgreSQL
+import RPC
+import RPCClient
+import ServiceKit
+import TestSupport
+
+/// A database for brokers, migrated, with its two roles.
+struct BrokerDatabase: Sendable {
+  let superuser: DatabaseConfiguration
+  let directory: String
+
+  var servingURL: String {
+    "postgresql://parley_auth@/\(superuser.database)?host=\(superuser.host)&port=\(superuser.port)"
+  }
+
+  /// Creates it, hands it to `body` and drops it.
+  static func with(on server: PrivatePostgreSQL? = nil, _ body: @escaping @Sendable (BrokerDatabase) async throws -> Void)
+    async throws
+  {
+    try await TestDatabase.with(on: server?.configuration()) { database in
+      try await Bootstrap(service: "auth").run(database.configuration, group: database.group, log: database.log)
+      var owner = database.configuration
+      owner.user = "parley_auth_owner"
+      try await Migrator(schema: AuthMigrations.schema, migrations: AuthMigrations.all)
+        .migrate(owner, group: database.group, log: database.log)
+      var template = Array("/var/tmp/parley-broker-XXXXXX\0".utf8.map { CChar(bitPattern: $0) })
+      guard mkdtemp(&template) != nil else { throw Signal.TimedOut() }
+      let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      defer { _ = try? ChildProcess.run(["rm", "-rf", directory], output: "/dev/null") }
+      try await body(BrokerDatabase(superuser: database.configuration, directory: directory))
+    }
+  }
+
+  /// Runs trusted SQL as superuser.
+  func script(_ text: String) async throws {
+    try await session { try await $0.script(text) }
+  }
+
+  /// One column, read as superuser.
+  func values<Value: SQLDecodable & Sendable>(_ query: Query) async throws -> [Value] {
+    try await session { session in
+      let result = try await session.run(query)
+      return try (0..<result.count).map { try result[$0].decode(Value.self, at: 0) }
+    }
+  }
+
+  /// One value, read as superuser.
+  func value<Value: SQLDecodable & Sendable>(_ query: Query, as type: Value.Type = Value.self) async throws -> Value? {
+    let values: [Value] = try await values(query)
+    return values.first
+  }
+
+  private func session<Value: Sendable>(_ body: @escaping @Sendable (Session) async throws -> Value) async throws -> Value {
+    try await withLoops(1) { group in
+      try await Session.with(superuser, group: group, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }) {
+        try await body($0)
+      }
+    }
+  }
+}
+
+/// A broker as it runs in production, in this process, on ports of its own, with clients for gRPC and HTTP.
+struct BrokerFixture: Sendable {
+  let google: FakeGoogle
+  let clock: VirtualClock
+  let log: CapturedLog
+  let instance: ServiceInstance
+  let channel: ClientChannel
+  let http: HTTPClient
+  let base: String
+
+  var grpc: TokenBrokerService.Client { TokenBrokerService.Client(channel) }
+
+  /// Starts a broker for the length of `body`.
+  static func with(
+    _ database: BrokerDatabase, google: FakeGoogle = FakeGoogle(), clock: VirtualClock = VirtualClock(),
+    log: CapturedLog = CapturedLog(),
+    settings changes: [String: String] = [:], waitsForKeys: Bool = true,
+    _ body: @escaping @Sendable (BrokerFixture) async throws -> Void
+  ) async throws {
+    let server = try FakeGoogleServer(google)
+    let result: Result<Void, any Error>
+    do { result = .success(try await run(database, server, clock, log, changes, waitsForKeys, body)) } catch {
+      result = .failure(error)
+    }
+    await withCheckedContinuation { done in
+      _ = LoopThread(name: "stop") {
+        server.stop()
+        done.resume()
+      }
+    }
+    try result.get()
+  }
+
+  private static func run(
+    _ database: BrokerDatabase, _ server: FakeGoogleServer, _ clock: VirtualClock, _ log: CapturedLog,
+    _ changes: [String: String],
+    _ waitsForKeys: Bool, _ body: @escaping @Sendable (BrokerFixture) async throws -> Void
+  ) async throws {
+    let authority = TestAuthority()
+    let leaf = authority.server()
+    for (name, bytes) in [("ca", authority.certificate), ("cert", leaf.certificateChain), ("key", leaf.privateKey)] {
+      try write(bytes, to: "\(database.directory)/\(name).pem")
+    }
+    var environment = [
+      "PARLEY_AUTH_LISTEN": "127.0.0.1:0", "PARLEY_AUTH_TLS_LISTEN": "127.0.0.1:0",
+      "PARLEY_AUTH_TLS_CERTIFICATE": "\(database.directory)/cert.pem", "PARLEY_AUTH_TLS_KEY": "\(database.directory)/key.pem",
+      "PARLEY_AUTH_DATABASE_URL": database.servingURL, "PARLEY_AUTH_OIDC_CLIENT_IDS": FakeGoogle.clientID,
+      "PARLEY_AUTH_GOOGLE_SA_JSON": try FakeGoogle.serviceAccount(tokenURI: "\(server.url)/token"),
+      "PARLEY_AUTH_JWKS_URL": "\(server.url)/certs", "PARLEY_AUTH_LOOPS": "2", "PARLEY_AUTH_TRUSTED_PROXIES": "127.0.0.0/8",
+      "PARLEY_AUTH_LOG_LEVEL": "trace", "PARLEY_AUTH_DRAIN_TIMEOUT": "2s",
+    ]
+    environment.merge(changes) { $1 }
+    let settings = try Settings(
+      service: "auth", keys: AuthService.configuration + StandardKeys.all(database: true), environment: environment)
+    let instance = try await ServiceInstance.start(
+      AuthService.self, settings: settings, log: log.logger, clock: WallClock { clock.wall })
+    let serving = Task { try await instance.run() }
+    let outcome = await Task { () async -> Result<Void, any Error> in
+      do {
+        if waitsForKeys { try await eventually { instance.health.isServing } }
+        try await withLoops { group in
+          var configuration = HTTPClientConfiguration()
+          configuration.caFile = "\(database.directory)/ca.pem"
+          let http = HTTPClient(
+            loops: group.loops, configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+          let channel = ClientChannel(to: .host("127.0.0.1", port: instance.addresses.grpc?.port ?? 0), on: group)
+          let fixture = BrokerFixture(
+            google: server.google, clock: clock, log: log, instance: instance, channel: channel, http: http,
+            base: "https://127.0.0.1:\(instance.addresses.tls?.port ?? 0)")
+          let result: Result<Void, any Error>
+          do { result = .success(try await body(fixture)) } catch { result = .failure(error) }
+          await channel.close()
+          await http.shutDown()
+          try result.get()
+        }
+        return .success(())
+      } catch { return .failure(error) }
+    }.value
+    await instance.stop()
+    try await serving.value
+    try outcome.get()
+  }
+
+  private static func write(_ bytes: [UInt8], to path: String) throws {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+    guard descriptor >= 0, Glibc.write(descriptor, bytes, bytes.count) == bytes.count else { throw Signal.TimedOut() }
+    close(descriptor)
+  }
+
+  // MARK: Calls
+
+  /// Exchanges a token over gRPC.
+  func exchange(
+    _ token: String, from address: String = "192.0.2.1", capability: String = "", timeout: Duration = .seconds(20)
+  ) async throws(RPCError) -> ExchangeTokenResponse {
+    try await grpc.exchangeToken(.init(capability: capability), options: options(token, address, timeout))
+  }
+
+  func options(_ token: String, _ address: String = "192.0.2.1", _ timeout: Duration = .seconds(20)) -> CallOptions {
+    CallOptions(metadata: ["authorization": "Bearer \(token)", "x-forwarded-for": address], deadline: .after(timeout))
+  }
+
+  /// Sends a request over HTTP/2 with TLS.
+  func get(
+    _ path: String, token: String? = nil, method: HTTPMethod = .get, headers: HTTPHeaders = [:]
+  ) async throws -> HTTPResponse {
+    var request = HTTPRequest(method, base + path, headers: headers)
+    if let token { request.headers.add("Authorization", "Bearer \(token)") }
+    return try await http.send(request)
+  }
+
+  /// A token of that user, issued now.
+  func idToken(_ user: String = "ana") -> String { FakeGoogle.token(user, at: clock.wall.components.seconds) }
+}
