@@ -51,7 +51,8 @@ public final class EventLoop: TaskExecutor, @unchecked Sendable {
 
   /// The loop that the calling thread runs, or nil on any other thread.
   public static var current: EventLoop? {
-    parley_current_loop().map { Unmanaged<EventLoop>.fromOpaque($0).takeUnretainedValue() }
+    guard let loop = parley_current_loop() else { return nil }
+    return Unmanaged<EventLoop>.fromOpaque(loop).takeUnretainedValue()
   }
 
   /// Ends the process in debug builds when called off the loop.
