@@ -133,7 +133,7 @@ let package = Package(
       name: "TestSupport",
       dependencies: [
         "TestAPI", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore", "MessagesWire", "JSON", "PostgreSQL",
-        "COpenSSL", "CShims", log,
+        "CNghttp2", "COpenSSL", "CShims", log,
       ], path: "Tests/Support/TestSupport", swiftSettings: settings),
     executable(
       "bench-server", at: "Tests/Benchmarks/Server",
