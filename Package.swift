@@ -134,7 +134,7 @@ let package = Package(
       name: "TestSupport",
       dependencies: [
         "TestAPI", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore", "MessagesWire", "JSON", "PostgreSQL",
-        "COpenSSL", "CShims", log,
+        "CNghttp2", "COpenSSL", "CShims", log,
       ], path: "Tests/Support/TestSupport", swiftSettings: settings),
     .target(
       name: "DemoService", dependencies: ["ServiceKit", "TestAPI", "EventLoop", "RPC", "RPCServer"],
