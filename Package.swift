@@ -19,8 +19,8 @@ func floor(_ path: String, _ name: String, _ dependencies: [Target.Dependency] =
     name: name, dependencies: dependencies, path: "Sources/\(path)", exclude: exclude, swiftSettings: settings)
 }
 
-func executable(_ name: String, at path: String, _ dependencies: [Target.Dependency]) -> Target {
-  .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: settings)
+func executable(_ name: String, at path: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+  .executableTarget(name: name, dependencies: dependencies, path: path, exclude: exclude, swiftSettings: settings)
 }
 
 func tests(_ path: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -118,10 +118,10 @@ let package = Package(
       [
         "ParleyAPI", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "WellKnown", "JSON", "Outbound", "PostgreSQL",
         arguments, log,
-      ]),
+      ], exclude: ["README.md"]),
     executable(
       "parley-sandbox", at: "Sources/Executables/parley-sandbox",
-      ["EventLoop", "HTTP2", "RPC", "RPCServer", "JOSE", "JSON", arguments]),
+      ["EventLoop", "HTTP2", "RPC", "RPCServer", "JOSE", "JSON", arguments], exclude: ["README.md"]),
     executable(
       "protoc-gen-parley", at: "Sources/Executables/protoc-gen-parley",
       ["MessagesCore", "MessagesWire", "WellKnown"]),
@@ -137,7 +137,8 @@ let package = Package(
         "COpenSSL", "CShims", log,
       ], path: "Tests/Support/TestSupport", swiftSettings: settings),
     .target(
-      name: "DemoService", dependencies: ["ServiceKit", "TestAPI", "EventLoop", "RPC", "RPCServer"], path: "Tests/Support/DemoService",
+      name: "DemoService", dependencies: ["ServiceKit", "TestAPI", "EventLoop", "RPC", "RPCServer"],
+      path: "Tests/Support/DemoService",
       swiftSettings: settings),
     executable("demo-service", at: "Tests/Support/demo-service", ["DemoService", "ServiceKit"]),
     executable(
@@ -164,7 +165,8 @@ let package = Package(
     tests(
       "Platform/ServiceKitTests",
       [
-        "ServiceKit", "DemoService", "demo-service", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore", "WellKnown",
+        "ServiceKit", "DemoService", "demo-service", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore",
+        "WellKnown",
         "Outbound", "PostgreSQL", "JSON", "TestAPI", "TestSupport", configuration, log,
       ]),
     tests(
@@ -173,6 +175,11 @@ let package = Package(
         "AuthDomain", "AuthStore", "AuthAPI", "ParleyAPI", "GoogleProvider", "ServiceKit", "EventLoop", "RPC", "RPCServer",
         "RPCClient", "PostgreSQL", "Outbound", "JOSE", "JSON", "TestSupport", log,
       ]),
-    tests("Executables/ToolTests", ["JOSE", "JSON", "TestSupport", "EventLoop", "Outbound"]),
+    tests(
+      "Executables/ToolTests",
+      [
+        "parley", "parley-sandbox", "JOSE", "JSON", "TestSupport", "EventLoop", "HTTP2", "Outbound", "ParleyAPI", "RPC",
+        "RPCServer",
+      ]),
   ]
 )

@@ -84,7 +84,7 @@ backends=()
 for ((copy = 1; copy <= COPIES; copy++)); do
   auth_start "auth-$copy"
   process_await "auth-$copy" 30 healthy auth_healthy "auth-$copy"
-  backends+=("$(port_of "$STATE/auth-$copy.port" h2c)")
+  backends+=("$(port_of "$STATE/auth-$copy.port" grpc)")
 done
 step "edge"
 http=${PARLEY_HTTP_PORT:-0} https=${PARLEY_HTTPS_PORT:-0}

@@ -9,9 +9,9 @@ COPIES=${PARLEY_COPIES:-2}
 AUDIENCE=parley-demo.apps.googleusercontent.com
 DATABASE=parley
 
-# The number after `NAME=` in a port file, or the whole of a file that holds one number.
+# The port of NAME in a port file: `NAME=PORT` lines, or the JSON of a service ("grpc":"127.0.0.1:PORT").
 port_of() { # FILE NAME
-  if [[ -f $1 ]]; then sed -nE "s/^($2=)?([0-9]+)$/\2/p" "$1" | head -n 1; fi
+  if [[ -f $1 ]]; then sed -nE "s/^($2=)?([0-9]+)$/\2/p; s/.*\"$2\":\"[^\"]*:([0-9]+)\".*/\1/p" "$1" | head -n 1; fi
 }
 # Our processes write their port file last, when they accept connections.
 has_port() { [[ -n $(port_of "$1" "$2") ]]; }
@@ -31,7 +31,8 @@ sandbox_start() {
 
 database_prepare() {
   psql -w -Atqc "select 1 from pg_database where datname = '$DATABASE'" | grep -q 1 || psql -w -qc "create database $DATABASE"
-  env PARLEY_AUTH_DATABASE_URL="$(database_url postgres)" "$BINARIES/parley-auth" migrate --bootstrap
+  env PARLEY_AUTH_DATABASE_ADMIN_URL="$(database_url postgres)" PARLEY_AUTH_DATABASE_OWNER_URL="$(database_url parley_auth_owner)" \
+    PARLEY_AUTH_DATABASE_URL="$(database_url parley_auth)" "$BINARIES/parley-auth" migrate --bootstrap
 }
 
 # The settings of one copy. Keys and defaults: `parley-auth serve --help` and /etc/parley/auth.env.
@@ -39,8 +40,8 @@ auth_environment() { # NAME H2C-PORT TLS-PORT ADMIN-PORT
   printf '%s\n' \
     "PARLEY_AUTH_LISTEN=127.0.0.1:$2" \
     "PARLEY_AUTH_TLS_LISTEN=127.0.0.1:$3" \
-    "PARLEY_AUTH_TLS_CERTIFICATE_FILE=$LOCAL/tls/server.pem" \
-    "PARLEY_AUTH_TLS_KEY_FILE=$LOCAL/tls/server-key.pem" \
+    "PARLEY_AUTH_TLS_CERTIFICATE=$LOCAL/tls/server.pem" \
+    "PARLEY_AUTH_TLS_KEY=$LOCAL/tls/server-key.pem" \
     "PARLEY_AUTH_ADMIN_LISTEN=127.0.0.1:$4" \
     "PARLEY_AUTH_PORT_FILE=$STATE/$1.port" \
     "PARLEY_AUTH_DATABASE_URL=$(database_url parley_auth)" \
@@ -49,21 +50,22 @@ auth_environment() { # NAME H2C-PORT TLS-PORT ADMIN-PORT
     "PARLEY_AUTH_JWKS_URL=$SANDBOX_URL/oauth2/v3/certs" \
     "PARLEY_AUTH_TOKEN_URI=$SANDBOX_URL/token" \
     "PARLEY_AUTH_OUTBOUND_CA_FILE=$LOCAL/tls/ca.pem" \
-    "PARLEY_AUTH_TRUSTED_PROXIES=127.0.0.0/8"
+    "PARLEY_AUTH_TRUSTED_PROXIES=127.0.0.0/8" \
+    "PARLEY_AUTH_COPIES=$COPIES"
 }
 
 # Starts a copy, at its former ports if it had any: the edge knows it by them.
 auth_start() { # NAME
   local name=$1 file=$STATE/$1.port h2c tls admin environment
-  h2c=$(port_of "$file.last" h2c) tls=$(port_of "$file.last" tls) admin=$(port_of "$file.last" admin)
+  h2c=$(port_of "$file.last" grpc) tls=$(port_of "$file.last" tls) admin=$(port_of "$file.last" admin)
   rm -f "$file"
   mapfile -t environment < <(auth_environment "$name" "${h2c:-0}" "${tls:-0}" "${admin:-0}")
   process_start "$name" env "${environment[@]}" "$BINARIES/parley-auth" serve
-  process_await "$name" 30 listening has_port "$file" h2c
+  process_await "$name" 30 listening has_port "$file" grpc
   cp "$file" "$file.last"
 }
 auth_healthy() { # NAME
-  curl -sSf -o /dev/null --max-time 2 --http2-prior-knowledge "http://127.0.0.1:$(port_of "$STATE/$1.port" h2c)/healthz"
+  curl -sSf -o /dev/null --max-time 2 --http2-prior-knowledge "http://127.0.0.1:$(port_of "$STATE/$1.port" grpc)/healthz"
 }
 
 # How the walkthrough and other callers reach what runs.
@@ -80,7 +82,7 @@ addresses() {
     PARLEY_LOGS "$LOCAL/logs"
   for ((copy = 1; copy <= COPIES; copy++)); do
     printf '%s=%q\n' \
-      "PARLEY_AUTH_${copy}_H2C" "127.0.0.1:$(port_of "$STATE/auth-$copy.port" h2c)" \
+      "PARLEY_AUTH_${copy}_H2C" "127.0.0.1:$(port_of "$STATE/auth-$copy.port" grpc)" \
       "PARLEY_AUTH_${copy}_TLS" "localhost:$(port_of "$STATE/auth-$copy.port" tls)" \
       "PARLEY_AUTH_${copy}_ADMIN" "http://127.0.0.1:$(port_of "$STATE/auth-$copy.port" admin)"
   done

@@ -161,8 +161,11 @@ public final class EventLoop: TaskExecutor, @unchecked Sendable {
     }
   }
 
-  /// Runs `body` on the loop's thread at its next tick. May be called from any thread; dropped once the loop has ended.
-  public func execute(_ body: @escaping @Sendable () -> Void) { _ = sendRemote(.message(body)) }
+  /// Runs `body` on the loop's thread at its next tick. May be called from any thread.
+  ///
+  /// - Returns: Whether it will run; false once the loop has ended.
+  @discardableResult
+  public func execute(_ body: @escaping @Sendable () -> Void) -> Bool { sendRemote(.message(body)) }
 
   /// Starts an unstructured task on this loop: at once when called on it, else at its next tick.
   @discardableResult

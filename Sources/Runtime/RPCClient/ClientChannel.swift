@@ -24,27 +24,17 @@ public final class ClientChannel: Channel {
     _ method: MethodDescriptor<Request, Response>, _ request: Request, _ options: CallOptions
   ) async throws(RPCError) -> ClientResponse<Response> {
     let home = home()
-    // The one typed throw that the standard library's preference function cannot carry.
-    return try await onLoop(home) { () async -> Result<ClientResponse<Response>, RPCError> in
-      do throws(RPCError) { return .success(try await self.intercepted(method, request, options, on: home)) } catch {
-        return .failure(error)
-      }
-    }.get()
+    return try await home.loop.visit { () async throws(RPCError) in try await self.intercepted(method, request, options, on: home) }
   }
 
   /// Ends every connection once its calls are done; calls made afterwards are UNAVAILABLE.
   public func close() async {
-    for part in loops { await onLoop(part) { part.close() } }
+    for part in loops { await part.loop.visit { part.close() } }
   }
 
   private func home() -> ClientLoop {
     if let current = EventLoop.current, let part = loops.first(where: { $0.loop === current }) { return part }
     return loops[0]
-  }
-
-  private func onLoop<Value: Sendable>(_ part: ClientLoop, _ body: @Sendable () async -> Value) async -> Value {
-    if part.loop.isCurrent { return await body() }
-    return await withTaskExecutorPreference(part.loop) { await body() }
   }
 
   private func intercepted<Request: Message, Response: Message>(

@@ -11,29 +11,29 @@ struct OutageTests {
   func terminated() async throws {
     try await TestDatabase.with { test in
       try await test.script("create table thing (id int)")
-      try await test.open { database in
+      try await test.open({ $0.readTimeout = .seconds(20) }) { database in
         let changes = Mutex<[Bool]>([])
         database.onReadinessChange { isReady in changes.withLock { $0.append(isReady) } }
-        let reading = Task(executorPreference: test.group.loops[0]) {
-          let answer: Int? = try await database.reads.row("select 7 from pg_sleep(0.15)")
-          return answer
-        }
-        let writing = Task(executorPreference: test.group.loops[0]) {
-          await databaseError { try await database.execute("insert into thing select 1 from pg_sleep(20)") }
-        }
-        try await Session.with(test.configuration, group: test.group, log: test.log) { session in
-          try await eventually("both run") {
+        let (reading, writing) = try await Session.with(test.configuration, group: test.group, log: test.log) { session in
+          // Both wait for a lock, so that neither can end before its connection does.
+          _ = try await session.run("select pg_advisory_lock(1)")
+          let reading = Task(executorPreference: test.group.loops[0]) {
+            let answer: Int? = try await database.reads.run("select pg_advisory_xact_lock_shared(1), 7")[0].decode(at: 1)
+            return answer
+          }
+          let writing = Task(executorPreference: test.group.loops[0]) {
+            await databaseError { try await database.execute("insert into thing select 1 from pg_advisory_xact_lock_shared(1)") }
+          }
+          try await eventually("both wait") {
             try await session.value(
-              """
-              select count(*) from pg_stat_activity where datname = current_database() and state = 'active'
-              and query like '%pg_sleep%' and pid <> pg_backend_pid()
-              """) == 2
+              "select count(*) from pg_stat_activity where datname = current_database() and wait_event = 'advisory'") == 2
           }
           _ = try await session.run(
             """
             select pg_terminate_backend(pid) from pg_stat_activity
             where datname = current_database() and pid <> pg_backend_pid()
             """)
+          return (reading, writing)
         }
         #expect(try await reading.value == 7)
         let error = await writing.value
@@ -42,6 +42,7 @@ struct OutageTests {
         #expect(changes.withLock { $0 } == [true, false, true])
         #expect(try await database.value("select 1") == 1)
         #expect(database.statistics.reconnects == 1)
+        #expect(try await database.value("select count(*) from thing") == 0)
       }
     }
   }

@@ -138,7 +138,7 @@ struct TransactionTests {
     try await withTable({
       $0.poolSize = 1
       $0.poolQueueLimit = 1
-      $0.poolWait = .milliseconds(150)
+      $0.poolWait = .seconds(2)
     }) { test, database in
       try await database.transaction { transaction in
         try await transaction.execute("insert into thing values (1)")

@@ -1,7 +1,7 @@
 import ArgumentParser
 
 /// The program: a stand-in for the outside world.
-struct SandboxCommand: AsyncParsableCommand {
+struct SandboxCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "parley-sandbox",
     abstract: "Stands in for the outside world on a laptop and in tests.",

@@ -1,9 +1,10 @@
 import ArgumentParser
+import Dispatch
 import EventLoop
 import HTTP2
 
 /// `parley-sandbox serve`: listens until it is asked to end.
-struct ServeCommand: AsyncParsableCommand {
+struct ServeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve",
     abstract: "Serve on the loopback interface until SIGTERM or SIGINT.",
@@ -37,7 +38,8 @@ struct ServeCommand: AsyncParsableCommand {
     guard certsMaxAge >= 0, tokenLifetime >= 0 else { throw ValidationError("A number of seconds is not negative.") }
   }
 
-  func run() async throws {
+  /// The main thread only waits for the signal: a main thread that Swift's concurrency parks would take it unhandled.
+  func run() throws {
     let group = try EventLoopGroup(count: 1, name: "sandbox")
     defer { group.shutDown() }
     let tls = try TLSContext(
@@ -53,8 +55,12 @@ struct ServeCommand: AsyncParsableCommand {
       try PrivateFile.write(Array((lines.joined(separator: "\n") + "\n").utf8), to: portFile, mode: 0o644)
     }
     LogLines.standardError.write("listening on https://localhost:\(ports.tls)")
-    let signal = try await group.blocking.run { TerminationSignal.wait() }
-    LogLines.standardError.write("ending (\(signal))")
-    await sandbox.drain()
+    LogLines.standardError.write("ending (\(TerminationSignal.wait()))")
+    let drained = DispatchSemaphore(value: 0)
+    group.loops[0].spawn {
+      await sandbox.drain()
+      drained.signal()
+    }
+    drained.wait()
   }
 }

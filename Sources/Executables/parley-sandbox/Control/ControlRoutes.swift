@@ -59,10 +59,11 @@ struct ControlRoutes: Sendable {
     let request = try ControlRequest(request, allowing: ["tokenLifetime", "certsMaxAge"])
     let lifetime = try request.integer("tokenLifetime", in: 0...86_400)
     let maxAge = try request.integer("certsMaxAge", in: 0...86_400)
-    return .json(google.change { settings in
-      if let lifetime { settings.tokenLifetime = lifetime }
-      if let maxAge { settings.certsMaxAge = maxAge }
-    }.json)
+    return .json(
+      google.change { settings in
+        if let lifetime { settings.tokenLifetime = lifetime }
+        if let maxAge { settings.certsMaxAge = maxAge }
+      }.json)
   }
 
   // MARK: Faults

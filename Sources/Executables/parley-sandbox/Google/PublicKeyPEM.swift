@@ -10,7 +10,8 @@ enum PublicKeyPEM {
 
   /// The PEM of an RSA key; empty for any other.
   static func encode(_ key: VerificationKey) -> String {
-    guard let modulus = key.jwk["n"]?.string.flatMap(Base64URL.decode), let exponent = key.jwk["e"]?.string.flatMap(Base64URL.decode)
+    guard let modulus = key.jwk["n"]?.string.flatMap(Base64URL.decode),
+      let exponent = key.jwk["e"]?.string.flatMap(Base64URL.decode)
     else { return "" }
     let numbers = element(0x30, integer(modulus) + integer(exponent))
     let info = element(0x30, algorithm + element(0x03, [0] + numbers))

@@ -19,19 +19,17 @@ struct Connection: Sendable {
   }
 
   /// Connects, runs `body`, and turns what the service answers into output and exit code.
-  static func call(_ options: TargetOptions, _ body: (Connection) async throws -> Void) async throws {
+  static func call(_ options: TargetOptions, _ body: @escaping @Sendable (Connection) async throws -> Void) async throws {
     let local = try LocalSettings.current()
     let target = try options.channelTarget(local)
     let configuration = ClientChannelConfiguration(tls: try options.tlsContext(local))
     let group = try EventLoopGroup(count: 1, name: "parley", blockingThreads: 1)
     defer { group.shutDown() }
     let channel = ClientChannel(to: target, on: group, configuration: configuration)
-    let outcome: Result<Void, any Error>
-    do { outcome = .success(try await body(Connection(channel: channel, deadline: .after(options.timeout.duration)))) } catch {
-      outcome = .failure(error)
-    }
-    await channel.close()
-    do { try outcome.get() } catch let error as RPCError {
+    let connection = Connection(channel: channel, deadline: .after(options.timeout.duration))
+    do {
+      try await group.loops[0].run({ try await body(connection) }, finally: { await channel.close() })
+    } catch let error as RPCError {
       let report = ErrorReport(error: error)
       Console.note(options.json ? "\(report.json)" : report.text)
       throw report.exitCode

@@ -1,3 +1,4 @@
+import ArgumentParser
 import MessagesCore
 import ParleyAPI
 import RPC
@@ -16,15 +17,10 @@ struct KnownMethod: Sendable {
     call = { connection, json, options in
       let request: Request
       do { request = try Request(json: json) } catch {
-        throw InvalidRequest(description: "the request is no \(Request.descriptor.name): \(error)")
+        throw ValidationError("The request is no \(Request.descriptor.name): \(error)")
       }
       return try await connection.channel.unary(method, request, options).message.jsonBytes()
     }
-  }
-
-  /// What is wrong with the JSON of a request.
-  struct InvalidRequest: Error, CustomStringConvertible {
-    let description: String
   }
 }
 

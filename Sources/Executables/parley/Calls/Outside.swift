@@ -15,13 +15,10 @@ struct Outside: Sendable {
   }
 
   /// Runs `body` with a client and closes it.
-  static func run(caFile: String?, _ body: (Outside) async throws -> Void) async throws {
+  static func run(caFile: String?, _ body: @escaping @Sendable (Outside) async throws -> Void) async throws {
     let group = try EventLoopGroup(count: 1, name: "parley", blockingThreads: 1)
     defer { group.shutDown() }
     let outside = Outside(on: group, caFile: caFile)
-    let outcome: Result<Void, any Error>
-    do { outcome = .success(try await body(outside)) } catch { outcome = .failure(error) }
-    await outside.http.shutDown()
-    try outcome.get()
+    try await group.loops[0].run({ try await body(outside) }, finally: { await outside.http.shutDown() })
   }
 }

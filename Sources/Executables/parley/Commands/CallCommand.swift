@@ -32,14 +32,16 @@ struct CallCommand: AsyncParsableCommand {
 
   func run() async throws {
     guard let method = KnownMethods.named(method) else {
-      throw ValidationError("No method '\(method)'. Known are:\n" + KnownMethods.all.map { "  " + $0.name }.joined(separator: "\n"))
+      throw ValidationError(
+        "No method '\(method)'. Known are:\n" + KnownMethods.all.map { "  " + $0.name }.joined(separator: "\n"))
     }
     let request = request == "-" ? try StandardInput.read() : Array(request.utf8)
     var sent = Metadata()
     for argument in metadata { sent.append(argument.entry) }
     if let bearer { sent.append("authorization", "Bearer \(try bearer.read())") }
+    let metadata = sent
     try await Connection.call(options) { connection in
-      let response = try await method.call(connection, request, CallOptions(metadata: sent, deadline: connection.deadline))
+      let response = try await method.call(connection, request, CallOptions(metadata: metadata, deadline: connection.deadline))
       Console.write(line: String(decoding: response, as: UTF8.self))
     }
   }

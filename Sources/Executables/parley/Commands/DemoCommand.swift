@@ -17,7 +17,8 @@ struct DemoCommand: AsyncParsableCommand {
   @Option(help: .init("gRPC with TLS; else PARLEY_AUTH_1_TLS.", valueName: "host:port")) var grpcTls: String?
   @Option(help: .init("The root certificate of all of them; else PARLEY_CA_FILE.", valueName: "file")) var ca: String?
   @Option(help: .init("The sandbox; else PARLEY_SANDBOX.", valueName: "url")) var sandbox: String?
-  @Option(help: .init("The audience that the broker accepts; else PARLEY_AUDIENCE.", valueName: "client id")) var audience: String?
+  @Option(help: .init("The audience that the broker accepts; else PARLEY_AUDIENCE.", valueName: "client id")) var audience:
+    String?
   @Option(help: .init("Where the audit is; else PARLEY_DATABASE_URL.", valueName: "url")) var databaseUrl: String?
 
   func run() async throws {

@@ -22,7 +22,8 @@ struct TokenCommand: AsyncParsableCommand {
   func run() async throws {
     let token = try identity.read(.current())
     try await Connection.call(options) { connection in
-      let response = try await connection.broker.exchangeToken(.init(capability: capability), options: connection.options(bearer: token))
+      let response = try await connection.broker.exchangeToken(
+        .init(capability: capability), options: connection.options(bearer: token))
       if raw { return Console.write(line: response.accessToken) }
       guard options.json else {
         return Console.write(table: [

@@ -51,7 +51,9 @@ struct DemoStage: Sendable {
   }
 
   /// Opens all ways, runs `body`, and closes them.
-  static func open<Value: Sendable>(_ places: DemoPlaces, _ body: (DemoStage) async throws -> Value) async throws -> Value {
+  static func open<Value: Sendable>(
+    _ places: DemoPlaces, _ body: @escaping @Sendable (DemoStage) async throws -> Value
+  ) async throws -> Value {
     let tls = try TLSContext(.client(trustRoots: .certificates(.file(places.caFile))))
     let copies = try places.copies.map(target)
     let encrypted = try target(places.grpcTLS)
@@ -68,12 +70,11 @@ struct DemoStage: Sendable {
       encrypted: ClientChannel(to: encrypted, on: group, configuration: .init(tls: tls)),
       database: try Database(configuration, group: group, log: Logger(label: "parley.demo")),
       run: String(UInt32.random(in: .min ... .max), radix: 16), address: "2001:db8:\(networks[0]):\(networks[1])::1")
-    let outcome: Result<Value, any Error>
-    do { outcome = .success(try await body(stage)) } catch { outcome = .failure(error) }
-    for channel in stage.copies + [stage.encrypted] { await channel.close() }
-    await stage.database.shutDown()
-    await outside.http.shutDown()
-    return try outcome.get()
+    return try await group.loops[0].run({ try await body(stage) }) {
+      for channel in stage.copies + [stage.encrypted] { await channel.close() }
+      await stage.database.shutDown()
+      await outside.http.shutDown()
+    }
   }
 
   private static func target(_ text: String) throws -> ChannelTarget {

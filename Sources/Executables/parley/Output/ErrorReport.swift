@@ -40,7 +40,9 @@ struct ErrorReport {
         "metadata": .object(JSONObject(members)),
       ]
     case .retryInfo(let delay):
-      return ["type": "google.rpc.RetryInfo", "retryDelaySeconds": JSONNumber(delay / .seconds(1)).map(JSONValue.number) ?? .null]
+      return [
+        "type": "google.rpc.RetryInfo", "retryDelaySeconds": JSONNumber(delay / .seconds(1)).map(JSONValue.number) ?? .null,
+      ]
     case .badRequest(let violations):
       let fields = violations.map { ["field": .string($0.field), "description": .string($0.description)] as JSONValue }
       return ["type": "google.rpc.BadRequest", "fieldViolations": .array(fields)]

@@ -15,7 +15,8 @@ extension Connection {
       configuration.isSocketPath || configuration.additionalParameters["hostaddr"] != nil
       || SocketAddress(ip: configuration.host, port: configuration.port) != nil
     if isKnown && configuration.passwordFile == nil {
-      return loop.execute { self.start(addresses: [], password: configuration.password) }
+      loop.execute { self.start(addresses: [], password: configuration.password) }
+      return
     }
     // Name look-up and file reading block: neither may happen on the loop.
     loop.spawn { [self] in

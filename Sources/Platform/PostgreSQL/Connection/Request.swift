@@ -131,7 +131,10 @@ final class Request: @unchecked Sendable {
   }
 
   private func cancel(_ generation: Int) {
-    guard loop.isCurrent else { return loop.execute { self.cancel(generation) } }
+    guard loop.isCurrent else {
+      loop.execute { self.cancel(generation) }
+      return
+    }
     guard generation == self.generation else { return }
     isCancelled = true
     resume(.failed(Self.cancellation))

@@ -48,6 +48,7 @@ final class LoopDatabase: @unchecked Sendable {
   // MARK: What tasks on the loop call
 
   func read(_ query: Query, deadline: MonotonicInstant?) async throws(DatabaseError) -> QueryResult {
+    try refuseLate(deadline)
     let request = request(.read)
     request.queries.append(query)
     request.deadline = deadline
@@ -56,6 +57,7 @@ final class LoopDatabase: @unchecked Sendable {
   }
 
   func run(_ queries: [Query], deadline: MonotonicInstant?) async throws(DatabaseError) -> [QueryResult] {
+    try refuseLate(deadline)
     let request = request(.transaction)
     request.queries = queries
     request.deadline = deadline ?? latestEnd()
@@ -63,6 +65,7 @@ final class LoopDatabase: @unchecked Sendable {
   }
 
   func lease(deadline: MonotonicInstant?) async throws(DatabaseError) -> Connection {
+    try refuseLate(deadline)
     let request = request(.lease)
     request.deadline = deadline ?? latestEnd()
     return try await request.wait { pool.submit($0) }.connection()
@@ -73,11 +76,18 @@ final class LoopDatabase: @unchecked Sendable {
   ) async throws(DatabaseError) -> [QueryResult] {
     guard connection.isOpen else { throw DatabaseError(.connectionLost, "the connection of the transaction broke") }
     guard connection.isIdle else { throw DatabaseError(.misuse, "a transaction runs one statement at a time") }
+    try refuseLate(deadline)
     let request = request(.step)
     request.queries = queries
     request.deadline = deadline ?? latestEnd()
     counters.queries.increment(by: queries.count)
     return try await request.wait { connection.send(transaction: $0) }.results()
+  }
+
+  /// What nobody can wait for any more is not sent.
+  @inline(__always)
+  private func refuseLate(_ deadline: MonotonicInstant?) throws(DatabaseError) {
+    if let deadline, deadline <= .now() { throw DatabaseError(.deadlineExceeded, "the deadline had passed before the call") }
   }
 
   /// When even a request without a deadline is given up: the server's own timeout should have ended it before.

@@ -35,8 +35,12 @@ struct HealthCommand<S: Service>: AsyncParsableCommand {
     var configuration = ClientChannelConfiguration(tls: context)
     configuration.connectTimeout = limit
     let channel = ClientChannel(to: target, on: loops, configuration: configuration)
-    let code = await ask(channel, limit)
-    await channel.close()
+    // On the channel's own loop, as a handler's calls are.
+    let code = await Task(executorPreference: loops.loops[0]) {
+      let code = await ask(channel, limit)
+      await channel.close()
+      return code
+    }.value
     loops.shutDown()
     guard code == 0 else { throw ExitCode(code) }
   }

@@ -49,7 +49,7 @@ public struct ConfigurationKey<Value: ConfigurationValue>: ConfigurationKeyDecla
     _ documentation: String
   ) where Value: Comparable {
     let bounds = "\(range.lowerBound.configurationText) to \(range.upperBound.configurationText)"
-    self.init(name, value, false, aliases, bounds, { range.contains($0) ? nil : "from \(bounds)" }, documentation)
+    self.init(name, value, false, aliases, bounds, { range.contains($0) ? nil : bounds }, documentation)
   }
 
   private init(

@@ -79,6 +79,7 @@ extension HTTP2Connection {
       add(stream)
       nghttp2_session_set_stream_user_data(session, id, Unmanaged.passUnretained(stream).toOpaque())
       headersStream = stream
+      headersBlock = Unmanaged.passUnretained(stream.headers)
       fillsTrailers = false
       delegate?.connection(self, opened: stream)
       return 0
@@ -86,6 +87,7 @@ extension HTTP2Connection {
     headersStream = stream(id)
     fillsTrailers = headersStream?.hasReceivedHeaders ?? false
     if fillsTrailers { headersStream?.trailers = HeaderBlock() } else { headersStream?.headers.reset() }
+    headersBlock = (fillsTrailers ? headersStream?.trailers : headersStream?.headers).map(Unmanaged.passUnretained)
     return 0
   }
 
@@ -96,17 +98,18 @@ extension HTTP2Connection {
 
   @inline(__always)
   func header(_ name: UnsafePointer<UInt8>, _ nameCount: Int, _ value: UnsafePointer<UInt8>, _ valueCount: Int) -> Int32 {
-    guard let stream = headersStream else { return 0 }
-    let limit = resources.limits.headerListBytes
-    let block = fillsTrailers ? stream.trailers.unsafelyUnwrapped : stream.headers
-    block.append(name, nameCount, value, valueCount, limit: limit)
-    // A few bytes of HPACK can repeat a field without end: far over the limit nothing good can follow.
-    if block.isTooLarge && block.listBytes > limit * resources.limits.headerListTolerance {
-      failure = HTTP2Error(.protocolError, "a header list of more than \(limit * resources.limits.headerListTolerance) bytes")
-      nghttp2_session_terminate_session(session, NGHTTP2_ENHANCE_YOUR_CALM.rawValue)
-      return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
-    }
-    return 0
+    guard let headersBlock else { return 0 }
+    let fits = headersBlock._withUnsafeGuaranteedRef { $0.append(name, nameCount, value, valueCount, limit: headerListBytes) }
+    return fits ? 0 : headersOverflowed(headersBlock)
+  }
+
+  /// A few bytes of HPACK can repeat a field without end: far over the limit nothing good can follow.
+  private func headersOverflowed(_ block: Unmanaged<HeaderBlock>) -> Int32 {
+    let most = headerListBytes * resources.limits.headerListTolerance
+    guard block._withUnsafeGuaranteedRef({ $0.listBytes }) > most else { return 0 }
+    failure = HTTP2Error(.protocolError, "a header list of more than \(most) bytes")
+    nghttp2_session_terminate_session(session, NGHTTP2_ENHANCE_YOUR_CALM.rawValue)
+    return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
   }
 
   func dataChunk(_ id: Int32, _ bytes: UnsafeRawBufferPointer) -> Int32 {
@@ -128,6 +131,7 @@ extension HTTP2Connection {
     case NGHTTP2_HEADERS.rawValue:
       guard let stream = headersStream, stream.id == header.stream_id else { return 0 }
       headersStream = nil
+      headersBlock = nil
       // An interim response (1xx) is followed by another header list.
       let isInterim = role == .client && !fillsTrailers && (stream.headers.value(.status)?.first == UInt8(ascii: "1"))
       guard !isInterim else { return 0 }

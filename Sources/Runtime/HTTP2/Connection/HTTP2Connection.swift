@@ -44,6 +44,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   package private(set) var isClosed = false
 
   let resources: HTTP2LoopResources
+  let headerListBytes: Int
   weak var delegate: (any HTTP2ConnectionDelegate)?
   var session: OpaquePointer?
   var tls: TLSEngine?
@@ -53,6 +54,8 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   var backlog: ByteBuffer?
   var closedStreams: [HTTP2Stream] = []
   var headersStream: HTTP2Stream?
+  // SAFETY: the block belongs to `headersStream`, which is kept until its header block is complete.
+  var headersBlock: Unmanaged<HeaderBlock>?
   var fillsTrailers = false
   var borrowingStreams: [HTTP2Stream] = []
   var unreportedBytes = 0
@@ -76,6 +79,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     self.peer = peer
     self.tls = tls
     self.resources = resources
+    headerListBytes = resources.limits.headerListBytes
     self.delegate = delegate
     loop = resources.loop
     lastActivity = loop.now
@@ -188,7 +192,10 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     // What nobody took still counts against the connection's window.
     unreportedBytes += stream.unopenedBytes
     stream.handler?.streamClosed(stream, error)
-    if headersStream === stream { headersStream = nil }
+    if headersStream === stream {
+      headersStream = nil
+      headersBlock = nil
+    }
     closedStreams.append(stream)
   }
 

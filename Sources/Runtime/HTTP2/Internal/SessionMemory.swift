@@ -6,6 +6,37 @@ internal import Glibc
 /// nghttp2 makes and frees the same few sizes for every stream; taking them from a list saves a twentieth of an RPC's
 /// instructions. Confined to its loop, like every session that uses it.
 final class SessionMemory {
+  /// What nghttp2 is given; lives as long as this object.
+  let interface: UnsafeMutablePointer<nghttp2_mem>
+  private let lists: UnsafeMutablePointer<FreeLists>
+
+  init() {
+    lists = .allocate(capacity: 1)
+    lists.initialize(to: FreeLists())
+    interface = .allocate(capacity: 1)
+    interface.initialize(
+      to: nghttp2_mem(
+        mem_user_data: lists,
+        malloc: { size, lists in FreeLists.from(lists).pointee.allocate(size) },
+        free: { block, lists in FreeLists.from(lists).pointee.free(block) },
+        calloc: { count, size, lists in
+          let (total, overflow) = count.multipliedReportingOverflow(by: size)
+          guard !overflow, let block = FreeLists.from(lists).pointee.allocate(total) else { return nil }
+          memset(block, 0, total)
+          return block
+        },
+        realloc: { block, size, lists in FreeLists.from(lists).pointee.reallocate(block, size) }))
+  }
+
+  deinit {
+    lists.pointee.freeAll()
+    lists.deallocate()
+    interface.deallocate()
+  }
+}
+
+/// Free blocks by size class. Reached from nghttp2 by its address, so that no call counts references.
+private struct FreeLists {
   /// Blocks carry their class in front of them; 16 bytes keep what follows aligned.
   private static let headerBytes = 16
   private static let smallestShift = 5
@@ -15,31 +46,20 @@ final class SessionMemory {
 
   private let heads: UnsafeMutablePointer<UnsafeMutableRawPointer?>
   private let counts: UnsafeMutablePointer<Int>
-  /// What nghttp2 is given; lives as long as this object.
-  let interface: UnsafeMutablePointer<nghttp2_mem>
 
   init() {
     heads = .allocate(capacity: Self.classes)
     heads.initialize(repeating: nil, count: Self.classes)
     counts = .allocate(capacity: Self.classes)
     counts.initialize(repeating: 0, count: Self.classes)
-    interface = .allocate(capacity: 1)
-    interface.initialize(
-      to: nghttp2_mem(
-        mem_user_data: nil,
-        malloc: { size, memory in SessionMemory.from(memory).allocate(size) },
-        free: { block, memory in SessionMemory.from(memory).free(block) },
-        calloc: { count, size, memory in
-          let (total, overflow) = count.multipliedReportingOverflow(by: size)
-          guard !overflow, let block = SessionMemory.from(memory).allocate(total) else { return nil }
-          memset(block, 0, total)
-          return block
-        },
-        realloc: { block, size, memory in SessionMemory.from(memory).reallocate(block, size) }))
-    interface.pointee.mem_user_data = Unmanaged.passUnretained(self).toOpaque()
   }
 
-  deinit {
+  @inline(__always)
+  static func from(_ pointer: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<FreeLists> {
+    pointer.unsafelyUnwrapped.assumingMemoryBound(to: FreeLists.self)
+  }
+
+  func freeAll() {
     for index in 0..<Self.classes {
       while let block = heads[index] {
         heads[index] = block.load(as: UnsafeMutableRawPointer?.self)
@@ -48,12 +68,6 @@ final class SessionMemory {
     }
     heads.deallocate()
     counts.deallocate()
-    interface.deallocate()
-  }
-
-  @inline(__always)
-  private static func from(_ pointer: UnsafeMutableRawPointer?) -> SessionMemory {
-    Unmanaged<SessionMemory>.fromOpaque(pointer.unsafelyUnwrapped).takeUnretainedValue()
   }
 
   /// The class that holds `total` bytes, or one past the last for what the system's allocator serves.
@@ -63,7 +77,7 @@ final class SessionMemory {
     return max(0, shift - smallestShift)
   }
 
-  private func allocate(_ size: Int) -> UnsafeMutableRawPointer? {
+  func allocate(_ size: Int) -> UnsafeMutableRawPointer? {
     let total = size + Self.headerBytes
     let sizeClass = Self.sizeClass(total)
     if sizeClass < Self.classes, let block = heads[sizeClass] {
@@ -77,7 +91,7 @@ final class SessionMemory {
     return block + Self.headerBytes
   }
 
-  private func free(_ pointer: UnsafeMutableRawPointer?) {
+  func free(_ pointer: UnsafeMutableRawPointer?) {
     guard let pointer else { return }
     let block = pointer - Self.headerBytes
     let sizeClass = block.load(as: Int.self)
@@ -87,7 +101,7 @@ final class SessionMemory {
     counts[sizeClass] += 1
   }
 
-  private func reallocate(_ pointer: UnsafeMutableRawPointer?, _ size: Int) -> UnsafeMutableRawPointer? {
+  func reallocate(_ pointer: UnsafeMutableRawPointer?, _ size: Int) -> UnsafeMutableRawPointer? {
     guard let pointer else { return allocate(size) }
     let block = pointer - Self.headerBytes
     let sizeClass = block.load(as: Int.self)

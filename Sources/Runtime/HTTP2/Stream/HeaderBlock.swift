@@ -88,12 +88,16 @@ package final class HeaderBlock {
   }
 
   /// Stores a field unless the list is too long already.
+  ///
+  /// - Returns: Whether it was stored.
   @inline(__always)
-  func append(_ name: UnsafePointer<UInt8>, _ nameCount: Int, _ value: UnsafePointer<UInt8>, _ valueCount: Int, limit: Int) {
+  func append(
+    _ name: UnsafePointer<UInt8>, _ nameCount: Int, _ value: UnsafePointer<UInt8>, _ valueCount: Int, limit: Int
+  ) -> Bool {
     listBytes += nameCount + valueCount + 32
     guard listBytes <= limit else {
       isTooLarge = true
-      return
+      return false
     }
     let total = nameCount + valueCount
     if byteCount + total > byteCapacity { growBytes(total) }
@@ -108,6 +112,7 @@ package final class HeaderBlock {
     count += 1
     byteCount += total
     if token != .other { noteFirst(token) }
+    return true
   }
 
   /// The value of the first field of this name; nil when there is none.
@@ -116,6 +121,13 @@ package final class HeaderBlock {
     let index = firstIndex(token)
     guard index > 0 else { return nil }
     return value(of: fields[index - 1])
+  }
+
+  /// Whether the first field of this name has exactly this value.
+  @inline(__always)
+  package func value(_ token: HeaderToken, is expected: StaticString) -> Bool {
+    guard let value = value(token), value.count == expected.utf8CodeUnitCount, let base = value.baseAddress else { return false }
+    return memcmp(base, expected.utf8Start, value.count) == 0
   }
 
   /// The value of the first field of this name as text.

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import HTTP2
 internal import RPC
 internal import RPCWire
@@ -13,7 +14,7 @@ enum ServerRequestKind {
 
   init(_ headers: HeaderBlock, _ server: ServerLoop) {
     let entry = headers.value(.path).flatMap { server.routes.entry(for: Self.withoutQuery($0)) }
-    let isGRPC = headers.value(.contentType).map(Self.isGRPC) ?? false
+    let isGRPC = Self.isGRPC(headers)
     guard !headers.isTooLarge else {
       // The content type may be among the fields that were not kept: the path tells as well.
       if case .rpc = entry?.target { self = .refusedRPC(.headersTooLarge(limit: server.configuration.http2.headerListBytes)) } else {
@@ -27,7 +28,7 @@ enum ServerRequestKind {
     case .rpc(let route):
       if !isGRPC {
         self = .http { _ in .text(415, "unsupported media type: this path takes application/grpc\n") }
-      } else if headers.value(.method)?.elementsEqual("POST".utf8) != true {
+      } else if !headers.value(.method, is: "POST") {
         self = .http { _ in .text(405, "method not allowed\n", headers: [("allow", "POST")]) }
       } else {
         self = .rpc(route)
@@ -43,15 +44,13 @@ enum ServerRequestKind {
   }
 
   /// `application/grpc`, alone, with a parameter, or with the proto format; not `application/grpc-web`.
-  private static func isGRPC(_ type: UnsafeRawBufferPointer) -> Bool {
-    let name = "application/grpc"
-    guard type.count >= name.utf8.count, type.prefix(name.utf8.count).elementsEqual(name.utf8) else { return false }
-    let rest = type.dropFirst(name.utf8.count)
-    return rest.isEmpty || rest.first == UInt8(ascii: ";") || rest.elementsEqual("+proto".utf8)
+  private static func isGRPC(_ headers: HeaderBlock) -> Bool {
+    if headers.value(.contentType, is: "application/grpc") || headers.value(.contentType, is: "application/grpc+proto") { return true }
+    return headers.value(.contentType)?.starts(with: "application/grpc;".utf8) ?? false
   }
 
   private static func withoutQuery(_ path: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-    guard let end = path.firstIndex(of: UInt8(ascii: "?")) else { return path }
-    return UnsafeRawBufferPointer(rebasing: path[..<end])
+    guard let base = path.baseAddress, let mark = memchr(base, Int32(UInt8(ascii: "?")), path.count) else { return path }
+    return UnsafeRawBufferPointer(start: base, count: UnsafeRawPointer(mark) - base)
   }
 }

@@ -32,7 +32,7 @@ struct SupervisorTests {
     /// What has arrived; nil when nothing has. Sending to a datagram socket is done when it returns.
     func next() -> String? {
       var bytes = [UInt8](repeating: 0, count: 512)
-      let count = recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT.rawValue))
+      let count = recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
       return count < 0 ? nil : String(decoding: bytes[..<count], as: UTF8.self)
     }
   }
@@ -159,7 +159,7 @@ final class Gate: Sendable {
 
 enum TextFile {
   static func read(_ path: String) throws -> String {
-    let file = try #require(fopen(path, "re"))
+    guard let file = fopen(path, "re") else { throw EventLoopError(.systemCall, "no \(path)", errno: errno) }
     defer { fclose(file) }
     var bytes = [UInt8](repeating: 0, count: 64 << 10)
     let count = fread(&bytes, 1, bytes.count, file)

@@ -19,13 +19,16 @@ struct InstanceTests {
       DemoService.self, settings: settings, environment: process, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   }
 
-  static func with(_ instance: ServiceInstance, _ body: (ClientChannel) async throws -> Void) async throws {
+  static func with(_ instance: ServiceInstance, _ body: @escaping @Sendable (ClientChannel) async throws -> Void) async throws {
     let loops = try EventLoopGroup(count: 1, name: "client")
     let address = try #require(instance.addresses.grpc)
     let channel = ClientChannel(to: .host(address.host, port: try #require(address.port)), on: loops)
     async let running: Void = instance.run()
-    let result = await Result { try await body(channel) }
-    await channel.close()
+    let result = await Task(executorPreference: loops.loops[0]) {
+      let result = await Result { try await body(channel) }
+      await channel.close()
+      return result
+    }.value
     await instance.stop()
     try await running
     try await DemoProcess.pool.run { loops.shutDown() }
@@ -37,7 +40,8 @@ struct InstanceTests {
     let instance = try await Self.start()
     try await Self.with(instance) { channel in
       let client = EchoService.Client(channel)
-      #expect(try await client.echo(.init(text: "hi")).text == "hi")
+      let echoed = try await client.echo(.init(text: "hi"))
+      #expect(echoed.text == "hi")
       let refused = await #expect(throws: RPCError.self) { try await client.guarded(.init()) }
       #expect(refused?.code == .unauthenticated)
       let failed = await #expect(throws: RPCError.self) { try await client.fail(.init()) }
@@ -51,16 +55,17 @@ struct InstanceTests {
     let instance = try await Self.start()
     try await Self.with(instance) { channel in
       let health = GRPCHealthV1.Health.Client(channel)
-      #expect(try await health.check(.init()).status == .serving)
-      #expect(try await health.check(.init(service: "parley.testing.v1.EchoService")).status == .serving)
+      let status = { (service: String) async throws in try await health.check(.init(service: service)).status }
+      #expect(try await status("") == .serving)
+      #expect(try await status("parley.testing.v1.EchoService") == .serving)
       let unknown = await #expect(throws: RPCError.self) { try await health.check(.init(service: "x")) }
       #expect(unknown?.code == .notFound)
       instance.health.set("keys", holds: false)
-      #expect(try await health.check(.init()).status == .notServing)
+      #expect(try await status("") == .notServing)
       let all = try await health.list(.init()).statuses
       #expect(all.keys.sorted() == ["", "parley.testing.v1.EchoService"] && all.values.allSatisfy { $0.status == .notServing })
       instance.health.set("keys", holds: true)
-      #expect(try await health.check(.init()).status == .serving)
+      #expect(try await status("") == .serving)
     }
     #expect(!instance.health.isServing)
   }
@@ -78,7 +83,8 @@ struct InstanceTests {
       DemoService.self, settings: settings, activation: activation, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     #expect(instance.addresses.grpc?.port != 1)
     try await Self.with(instance) { channel in
-      #expect(try await EchoService.Client(channel).echo(.init(text: "inherited")).text == "inherited")
+      let echoed = try await EchoService.Client(channel).echo(.init(text: "inherited"))
+      #expect(echoed.text == "inherited")
     }
   }
 
@@ -88,7 +94,8 @@ struct InstanceTests {
     #expect(failure?.status == .internal)
     let instance = try await Self.start()
     try await Self.with(instance) { channel in
-      #expect(try await EchoService.Client(channel).echo(.init(text: "again")).text == "again")
+      let echoed = try await EchoService.Client(channel).echo(.init(text: "again"))
+      #expect(echoed.text == "again")
     }
   }
 }

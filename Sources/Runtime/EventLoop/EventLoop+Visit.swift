@@ -1,8 +1,7 @@
-internal import EventLoop
-
 extension EventLoop {
-  /// Runs `body` on this loop for a caller that is elsewhere, and returns where the caller was.
-  func visit<Value: Sendable, Failure: Error>(
+  /// Runs `body` on this loop for a caller that may be elsewhere, and returns where the caller was. A caller that is on the loop
+  /// already stays on its stack.
+  public func visit<Value: Sendable, Failure: Error>(
     _ body: @Sendable () async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     if isCurrent { return try await body() }
