@@ -26,7 +26,13 @@ struct BrokerDatabase: Sendable {
     async throws
   {
     try await TestDatabase.with(on: server?.configuration()) { database in
-      try await Bootstrap(service: "auth").run(database.configuration, group: database.group, log: database.log)
+      // Roles belong to the whole cluster: two tests may want to create them at once.
+      for attempt in 1... {
+        do {
+          try await Bootstrap(service: "auth").run(database.configuration, group: database.group, log: database.log)
+          break
+        } catch let error as DatabaseError where error.code == .alreadyExists && attempt < 5 {}
+      }
       var owner = database.configuration
       owner.user = "parley_auth_owner"
       try await Migrator(schema: AuthMigrations.schema, migrations: AuthMigrations.all)
@@ -127,7 +133,7 @@ struct BrokerFixture: Sendable {
     let outcome = await Task { () async -> Result<Void, any Error> in
       do {
         if waitsForKeys { try await eventually { instance.health.isServing } }
-        try await withLoops { group in
+        try await withLoops(1) { group in
           var configuration = HTTPClientConfiguration()
           configuration.caFile = "\(database.directory)/ca.pem"
           let http = HTTPClient(
@@ -136,9 +142,13 @@ struct BrokerFixture: Sendable {
           let fixture = BrokerFixture(
             google: server.google, clock: clock, log: log, instance: instance, channel: channel, http: http,
             base: "https://127.0.0.1:\(instance.addresses.tls?.port ?? 0)")
-          let result: Result<Void, any Error>
-          do { result = .success(try await body(fixture)) } catch { result = .failure(error) }
-          await channel.close()
+          // On a loop of the clients, as a program of ours would be.
+          let result = await Task(executorPreference: group.loops[0]) { () async -> Result<Void, any Error> in
+            let result: Result<Void, any Error>
+            do { result = .success(try await body(fixture)) } catch { result = .failure(error) }
+            await channel.close()
+            return result
+          }.value
           await http.shutDown()
           try result.get()
         }
