@@ -36,6 +36,7 @@ final class DemoProcess: @unchecked Sendable {
     }
     for name in ["log", "ports"] { unlink("\(folder)/\(name)") }
     rmdir(folder)
+    if !portFile.isEmpty { unlink(portFile) }
   }
 
   /// A service that is ready, on ports that the system chose.
