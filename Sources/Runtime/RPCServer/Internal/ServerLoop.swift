@@ -68,7 +68,11 @@ final class ServerLoop: HTTP2ConnectionDelegate, @unchecked Sendable {
   func connectionIsDraining(_ connection: HTTP2Connection) {}
 
   func connection(_ connection: HTTP2Connection, opened stream: HTTP2Stream) {
-    if let call = stream.handler as? GRPCServerCall, call.isReusable {
+    if var call = stream.handler as? GRPCServerCall, call.isReusable {
+      stream.handler = nil
+      // Whoever still holds the last call, a context that was passed on, must never see the next one's data.
+      if !isKnownUniquelyReferenced(&call) { call = GRPCServerCall(on: self) }
+      stream.handler = call
       call.open(stream)
     } else {
       let call = GRPCServerCall(on: self)
