@@ -20,6 +20,11 @@ public final class ClientChannel: Channel {
     loops = group.loops.map { ClientLoop($0, target: target, blocking: group.blocking, configuration: configuration) }
   }
 
+  deinit {
+    // A channel that nobody closed must not leave connections and timers behind on its loops.
+    for part in loops { part.loop.execute { part.close() } }
+  }
+
   public func unary<Request: Message, Response: Message>(
     _ method: MethodDescriptor<Request, Response>, _ request: Request, _ options: CallOptions
   ) async throws(RPCError) -> ClientResponse<Response> {
@@ -43,8 +48,7 @@ public final class ClientChannel: Channel {
   }
 
   private func onLoop<Value: Sendable>(_ part: ClientLoop, _ body: @Sendable () async -> Value) async -> Value {
-    if part.loop.isCurrent { return await body() }
-    return await withTaskExecutorPreference(part.loop) { await body() }
+    await part.loop.host(body)
   }
 
   private func intercepted<Request: Message, Response: Message>(
