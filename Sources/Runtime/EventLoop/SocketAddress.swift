@@ -82,7 +82,8 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
   public var isLoopback: Bool {
     switch kind {
     case .ipv4(let bytes, _): bytes[0] == 127
-    case .ipv6(let bytes, _): host == "::1" || (bytes[10] == 0xff && bytes[11] == 0xff && bytes[12] == 127)
+    case .ipv6(let bytes, _):
+      host == "::1" || (bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 0xff && bytes[11] == 0xff && bytes[12] == 127)
     case .unix: true
     }
   }
