@@ -2,7 +2,8 @@ internal import Glibc
 
 /// The header fields that RPC looks at by name; all others are only passed on.
 package enum HeaderToken: UInt8, CaseIterable, Sendable {
-  case other, method, path, scheme, authority, status, contentType, te, timeout, encoding, acceptEncoding, grpcStatus, grpcMessage,
+  case other, method, path, scheme, authority, status, contentType, te, timeout, encoding, acceptEncoding, grpcStatus,
+    grpcMessage,
     grpcStatusDetails, authorization, userAgent, forwardedFor
 
   /// Recognises a name by its length and bytes.

@@ -1,4 +1,5 @@
 import EventLoop
+import RPC
 import RPCServer
 import TestSupport
 import Testing
@@ -9,7 +10,9 @@ struct HTTPRouteTests {
 
   static let routes = [
     HTTPRoute("/hello") { request in
-      .text(200, "\(request.method) \(request.path) name=\(request.queryValue("name") ?? "nobody")\n", headers: [("x-peer", request.peer.address)])
+      .text(
+        200, "\(request.method) \(request.path) name=\(request.queryValue("name") ?? "nobody")\n",
+        headers: [("x-peer", request.peer.address)])
     },
     HTTPRoute("/body") { request in .init(200, body: request.body) },
     HTTPRoute("/broken") { _ in throw Broken() },
@@ -31,7 +34,9 @@ struct HTTPRouteTests {
 
   private static func text(_ exchange: HTTP2Peer.Exchange) -> String { String(decoding: exchange.body, as: UTF8.self) }
 
-  @Test("GET, OPTIONS and POST reach the handler; HEAD gets the headers alone", arguments: ["GET", "OPTIONS", "POST", "HEAD", "DELETE"])
+  @Test(
+    "GET, OPTIONS and POST reach the handler; HEAD gets the headers alone",
+    arguments: ["GET", "OPTIONS", "POST", "HEAD", "DELETE"])
   func methods(_ method: String) async throws {
     try await peer { peer, _ in
       peer.send(.headers(1, HTTP2Peer.httpHeaders(method, "/hello"), ends: true))
@@ -54,7 +59,8 @@ struct HTTPRouteTests {
   func query(_ query: String, _ expected: String) async throws {
     try await peer { peer, _ in
       peer.send(.headers(1, HTTP2Peer.httpHeaders("GET", "/hello?" + query), ends: true))
-      #expect(Self.text(try await peer.response(1)) == "GET /hello name=\(expected)\n")
+      let first = try await Self.text(peer.response(1))
+      #expect(first == "GET /hello name=\(expected)\n")
     }
   }
 
@@ -99,14 +105,18 @@ struct HTTPRouteTests {
   @Test("Another path is 404, or the fallback's")
   func fallback() async throws {
     try await peer { peer, _ in
-      for (stream, path) in [(UInt32(1), "/"), (3, "/hello/"), (5, "/HELLO"), (7, "/h%65llo"), (9, "/" + String(repeating: "x", count: 4_000))] {
+      for (stream, path) in [
+        (UInt32(1), "/"), (3, "/hello/"), (5, "/HELLO"), (7, "/h%65llo"), (9, "/" + String(repeating: "x", count: 4_000)),
+      ] {
         peer.send(.headers(stream, HTTP2Peer.httpHeaders("GET", path), ends: true))
-        #expect(try await peer.response(stream).value(":status") == "404")
+        let first = try await peer.response(stream).value(":status")
+        #expect(first == "404")
       }
     }
     try await peer(fallback: { request in .text(200, "fallback \(request.path)") }) { peer, _ in
       peer.send(.headers(1, HTTP2Peer.httpHeaders("GET", "/any"), ends: true))
-      #expect(Self.text(try await peer.response(1)) == "fallback /any")
+      let first = try await Self.text(peer.response(1))
+      #expect(first == "fallback /any")
     }
   }
 

@@ -1,7 +1,9 @@
 import EventLoop
+import HTTP2
 import MessagesCore
 import RPC
 import RPCClient
+import RPCServer
 import TestAPI
 import TestSupport
 import Testing
@@ -165,7 +167,8 @@ struct UnaryTests {
       try await withThrowingTaskGroup(of: Void.self) { calls in
         for number in 1...200 {
           calls.addTask(executorPreference: EventLoop.current) {
-            #expect(try await client.echo(.init(sequence: Int64(number))).sequence == Int64(number))
+            let first = try await client.echo(.init(sequence: Int64(number))).sequence
+            #expect(first == Int64(number))
           }
         }
         try await calls.waitForAll()

@@ -46,7 +46,9 @@ struct HostileMessageTests {
     var body: [UInt8] = []
   }
 
-  @Test("A tree 10,000 deep is INVALID_ARGUMENT, by each way it can contain itself", arguments: [[2], [3], [5], [4, 2], [2, 3, 5]] as [[UInt8]])
+  @Test(
+    "A tree 10,000 deep is INVALID_ARGUMENT, by each way it can contain itself",
+    arguments: [[2], [3], [5], [4, 2], [2, 3, 5]] as [[UInt8]])
   func tree(_ path: [UInt8]) async throws {
     #expect(try await status("EchoTree", Self.nested([1] + path, levels: 10_000)) == 3)
     #expect(try await status("EchoTree", Self.nested([1], levels: 1) + []) == 0)
@@ -70,12 +72,16 @@ struct HostileMessageTests {
     #expect(try await status("EchoDescriptor", [0x0a] + Self.varint(type.count) + type) == 3)
   }
 
-  @Test("Invalid UTF-8 is INVALID_ARGUMENT", arguments: [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0x61, 0xc3]] as [[UInt8]])
+  @Test(
+    "Invalid UTF-8 is INVALID_ARGUMENT",
+    arguments: [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0x61, 0xc3]] as [[UInt8]])
   func invalidText(_ bytes: [UInt8]) async throws {
     #expect(try await status("Echo", [0x0a, UInt8(bytes.count)] + bytes) == 3)
   }
 
-  @Test("Noise is INVALID_ARGUMENT", arguments: [[0x0a], [0x0a, 0xff], [0x0f], [0x00, 0x00], [0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f], [0x1c], [0x1b]] as [[UInt8]])
+  @Test(
+    "Noise is INVALID_ARGUMENT",
+    arguments: [[0x0a], [0x0a, 0xff], [0x0f], [0x00, 0x00], [0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f], [0x1c], [0x1b]] as [[UInt8]])
   func noise(_ bytes: [UInt8]) async throws { #expect(try await status("Echo", bytes) == 3) }
 
   @Test("An unknown group comes back as it went")
@@ -92,9 +98,9 @@ struct HostileMessageTests {
     }
   }
 
-  @Test("A million empty sub-messages are answered or refused, not died of")
+  @Test("A hundred thousand empty sub-messages are answered or refused, not died of")
   func manyChildren() async throws {
-    let children = (0..<1_000_000).flatMap { _ in [0x1a, 0x00] as [UInt8] }
+    let children = (0..<100_000).flatMap { _ in [0x1a, 0x00] as [UInt8] }
     let code = try await status("EchoTree", [0x0a] + Self.varint(children.count) + children)
     #expect(code == 0 || code == 8)
   }

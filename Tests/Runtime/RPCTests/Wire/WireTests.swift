@@ -38,28 +38,33 @@ struct WireTests {
   }
 
   @Test(
-    "The content types of gRPC are taken", arguments: ["application/grpc", "application/grpc+proto", "application/grpc;charset=utf-8"])
+    "The content types of gRPC are taken",
+    arguments: ["application/grpc", "application/grpc+proto", "application/grpc;charset=utf-8"])
   func contentTypes(_ type: String) async throws {
     try await peer { peer, _ in
       peer.send(
         .headers(
           1,
           HPACK.block([
-            (":method", "POST"), (":scheme", "http"), (":path", "/parley.testing.v1.EchoService/Echo"), ("content-type", type),
+            (":method", "POST"), (":scheme", "http"), (":path", "/parley.testing.v1.EchoService/Echo"), (":authority", "test"),
+            ("content-type", type),
           ])))
       peer.sendBody(1, HTTP2Peer.message([]))
-      #expect(try await peer.response(1).status == 0)
+      let first = try await peer.response(1).status
+      #expect(first == 0)
     }
   }
 
   @Test(
-    "Any other content type is 415", arguments: ["application/json", "application/grpc-web", "application/grpcx", "text/plain", ""])
+    "Any other content type is 415",
+    arguments: ["application/json", "application/grpc-web", "application/grpcx", "text/plain", ""])
   func otherContentTypes(_ type: String) async throws {
     try await peer { peer, _ in
       let extra = type.isEmpty ? [] : [("content-type", type)]
       peer.send(.headers(1, HTTP2Peer.httpHeaders("POST", "/parley.testing.v1.EchoService/Echo", extra)))
       peer.sendBody(1, HTTP2Peer.message([]))
-      #expect(try await peer.response(1).value(":status") == "415")
+      let first = try await peer.response(1).value(":status")
+      #expect(first == "415")
     }
   }
 
@@ -79,9 +84,11 @@ struct WireTests {
     try await peer { peer, _ in
       peer.send(.headers(1, HTTP2Peer.grpcHeaders("Echo"), ends: false))
       peer.sendBody(1, (0..<count).flatMap { _ in HTTP2Peer.message([0x18, 1]) })
-      #expect(try await peer.response(1).status == 12)
+      let first = try await peer.response(1).status
+      #expect(first == 12)
       peer.send(.headers(3, HTTP2Peer.grpcHeaders("Echo"), ends: true))
-      #expect(try await peer.response(3).status == 12)
+      let second = try await peer.response(3).status
+      #expect(second == 12)
     }
   }
 
@@ -93,7 +100,8 @@ struct WireTests {
       peer.send(.headers(1, HTTP2Peer.grpcHeaders("Echo")))
       // As much as the stream's window of 256 KiB allows, and then nothing: the rest would have to wait for a window.
       peer.sendBody(1, Array((message + message).prefix(262_144)), ends: false)
-      #expect(try await peer.response(1, within: .seconds(5)).status == 12)
+      let first = try await peer.response(1, within: .seconds(5)).status
+      #expect(first == 12)
     }
   }
 
@@ -133,7 +141,8 @@ struct WireTests {
     try await peer { peer, _ in
       peer.send(.headers(1, HTTP2Peer.grpcHeaders("Echo")))
       peer.send(.data(1, [0] + HTTP2Frame.number(4 << 20 + 1)))
-      #expect(try await peer.response(1).status == 8)
+      let first = try await peer.response(1).status
+      #expect(first == 8)
     }
   }
 
@@ -151,7 +160,8 @@ struct WireTests {
     try await peer { peer, _ in
       peer.send(.headers(1, HTTP2Peer.grpcHeaders("Echo")))
       peer.sendBody(1, Array(HTTP2Peer.message([0x18, 1, 0x18]).prefix(count)))
-      #expect(try await peer.response(1).status == 13)
+      let first = try await peer.response(1).status
+      #expect(first == 13)
     }
   }
 
@@ -163,7 +173,8 @@ struct WireTests {
       for (index, byte) in bytes.enumerated() {
         peer.send(.data(1, [byte]), .data(1, [], ends: index == bytes.count - 1))
       }
-      #expect(try await peer.response(1).body == bytes)
+      let first = try await peer.response(1).body
+      #expect(first == bytes)
     }
   }
 
@@ -172,7 +183,8 @@ struct WireTests {
     try await peer { peer, _ in
       peer.send(.headers(1, HTTP2Peer.grpcHeaders("Echo")))
       peer.sendBody(1, HTTP2Peer.message([1, 2, 3], flags: 1))
-      #expect(try await peer.response(1).status == 13)
+      let first = try await peer.response(1).status
+      #expect(first == 13)
     }
   }
 
@@ -192,7 +204,8 @@ struct WireTests {
   func binaryMetadata() async throws {
     try await peer { peer, _ in
       peer.call(
-        1, "Metadata", headers: [("a-bin", "AAEC/w=="), ("a-bin", "AAEC/w"), ("b-bin", "AQ==,Ag, Aw"), ("c-bin", "!!!"), ("d", "x,y")])
+        1, "Metadata",
+        headers: [("a-bin", "AAEC/w=="), ("a-bin", "AAEC/w"), ("b-bin", "AQ==,Ag, Aw"), ("c-bin", "!!!"), ("d", "x,y")])
       let response = try await peer.response(1)
       #expect(response.status == 0)
       let text = String(decoding: response.body, as: UTF8.self)
@@ -207,7 +220,8 @@ struct WireTests {
   func reservedMetadata() async throws {
     try await peer { peer, _ in
       peer.call(1, "Metadata", headers: [("grpc-trace-bin", "AAAA"), ("grpc-anything", "x"), ("grpc-timeout", "9S")])
-      #expect(!String(decoding: try await peer.response(1).body, as: UTF8.self).contains("grpc-"))
+      let text = String(decoding: try await peer.response(1).body, as: UTF8.self)
+      #expect(!text.contains("grpc-"))
     }
   }
 
@@ -216,11 +230,14 @@ struct WireTests {
     try await peer { peer, _ in
       peer.send(.headers(1, HTTP2Peer.grpcHeaders("Echo")), .data(1, HTTP2Peer.message([0x18, 1])))
       peer.send(.headers(1, HPACK.block([("x-checksum", "1")]), ends: true))
-      #expect(try await peer.response(1).status == 0)
+      let first = try await peer.response(1).status
+      #expect(first == 0)
     }
   }
 
-  @Test("An HTTP/1.1 request or noise ends the connection, and no other", arguments: ["GET / HTTP/1.1\r\nhost: x\r\n\r\n", "\u{0}\u{1}\u{2}noise", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nnoise noise noise"])
+  @Test(
+    "An HTTP/1.1 request or noise ends the connection, and no other",
+    arguments: ["GET / HTTP/1.1\r\nhost: x\r\n\r\n", "\u{0}\u{1}\u{2}noise", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nnoise noise noise"])
   func garbage(_ text: String) async throws {
     try await peer { peer, server in
       let other = try HTTP2Peer.connect(to: server.address, on: peer.loop)

@@ -1,7 +1,7 @@
-public import RPC
-public import TestAPI
 internal import EventLoop
 internal import MessagesCore
+public import RPC
+public import TestAPI
 
 /// The echo service of the tests, with tallies of what its handlers live through.
 public final class EchoHandlers: EchoService.Handlers {
@@ -11,6 +11,8 @@ public final class EchoHandlers: EchoService.Handlers {
   public let cancelled = Tally("calls cancelled")
   /// Messages that `Count` has written.
   public let counted = Tally("messages counted")
+  /// Calls of `Count` that have ended, however.
+  public let ended = Tally("calls of Count ended")
   /// Messages that `Sum` has read.
   public let summed = Tally("messages summed")
   /// Called first by `Echo`, for tests that want it to do something.
@@ -78,6 +80,7 @@ public final class EchoHandlers: EchoService.Handlers {
   }
 
   public func count(_ request: CountRequest, _ responses: ResponseWriter<CountResponse>, _ call: CallContext) async throws {
+    defer { ended.add() }
     let payload = Bytes([UInt8](repeating: 0, count: Int(request.payloadSize)))
     for number in stride(from: Int32(1), through: request.to, by: 1) {
       try await responses.write(CountResponse(number: number, payload: payload))

@@ -34,7 +34,9 @@ public enum OpenSockets {
     return total
   }
 
-  private static func port(_ address: Substring) -> UInt16? { address.split(separator: ":").last.flatMap { UInt16($0, radix: 16) } }
+  private static func port(_ address: Substring) -> UInt16? {
+    address.split(separator: ":").last.flatMap { UInt16($0, radix: 16) }
+  }
 
   private static func text(_ path: String) -> String {
     guard let file = fopen(path, "r") else { return "" }
