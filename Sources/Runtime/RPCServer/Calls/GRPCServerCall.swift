@@ -159,7 +159,7 @@ final class GRPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable 
         return RPCError(.invalidArgument, "grpc-timeout is malformed")
       }
       deadline = .after(min(duration, server.configuration.maximumCallDuration ?? duration))
-    } else if let bound = server.configuration.maximumCallDuration {
+    } else if let bound = server.configuration.maximumCallDuration, method.kind == .unary {
       deadline = .after(bound)
     }
     return nil
