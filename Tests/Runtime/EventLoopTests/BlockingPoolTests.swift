@@ -12,16 +12,16 @@ struct BlockingPoolTests {
     for _ in 0..<30 {
       let pool = BlockingPool(maximumThreads: 4)
       _ = try await pool.run { 0 }
-      let running = Atomic(0)
+      let running = Tally("calls running")
       let clock = ContinuousClock()
       try await withThrowingTaskGroup(of: Bool.self) { calls in
         for _ in 0..<4 {
           calls.addTask {
             try await pool.run {
-              running.add(1, ordering: .sequentiallyConsistent)
+              running.add()
               let end = clock.now + .seconds(5)
               // Each returns only once all four are here.
-              while running.load(ordering: .sequentiallyConsistent) < 4 { if clock.now > end { return false } }
+              while running.value < 4 { if clock.now > end { return false } }
               return true
             }
           }

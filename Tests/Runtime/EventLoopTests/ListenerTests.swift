@@ -134,7 +134,7 @@ struct ListenerTests {
 
   @Test("Out of descriptors, new connections are refused without spinning, and taken again when there are some")
   func exhaustion() async {
-    await #expect(processExitsWith: .success) {
+    _ = await #expect(processExitsWith: .success) {
       let group = try EventLoopGroup(count: 1)
       let accepted = Tally("connections")
       let held = Mutex<[Int32]>([])
@@ -150,12 +150,12 @@ struct ListenerTests {
       // No descriptor is left from here on: the limit is the lowest one that is free.
       let lowest = dup(0)
       var limit = rlimit()
-      getrlimit(__rlimit_resource(RLIMIT_NOFILE.rawValue), &limit)
+      getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
       let full = rlimit(rlim_cur: rlim_t(lowest), rlim_max: limit.rlim_max)
       close(lowest)
-      withUnsafePointer(to: full) { _ = setrlimit(__rlimit_resource(RLIMIT_NOFILE.rawValue), $0) }
+      withUnsafePointer(to: full) { _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), $0) }
       var before = rusage()
-      getrusage(__rusage_who(RUSAGE_SELF.rawValue), &before)
+      getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &before)
       for client in clients[1..<4] { connect(client) }
       // The reserve takes and closes one of them: its client sees the end of the connection.
       var polls = clients[1..<4].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
@@ -163,10 +163,10 @@ struct ListenerTests {
       // Time in which a loop that spins would spend what is measured below.
       poll(nil, 0, 500)
       var after = rusage()
-      getrusage(__rusage_who(RUSAGE_SELF.rawValue), &after)
+      getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &after)
       let spent = (after.ru_utime.tv_sec - before.ru_utime.tv_sec) * 1_000_000 + after.ru_utime.tv_usec - before.ru_utime.tv_usec
       guard spent < 200_000 else { exit(4) }
-      withUnsafePointer(to: limit) { _ = setrlimit(__rlimit_resource(RLIMIT_NOFILE.rawValue), $0) }
+      withUnsafePointer(to: limit) { _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), $0) }
       for client in clients[4...] { connect(client) }
       try await accepted.reaches(5)
       for client in clients { close(client) }

@@ -154,7 +154,7 @@ struct LimitTests {
       try await peer.closed(within: .seconds(10))
       #expect(peer.goawayCode == 1)
       try await server.connections.wait { $0 == 0 }
-      #expect(server.handlers.cancelled.value == server.handlers.sleeping.value)
+      try await server.handlers.cancelled.reaches(server.handlers.sleeping.value)
     }
   }
 
@@ -168,8 +168,9 @@ struct LimitTests {
       }
       try await peer.closed(within: .seconds(10))
       try await server.connections.wait { $0 == 0 }
-      #expect(server.handlers.cancelled.value == server.handlers.sleeping.value)
-      #expect(server.handlers.sleeping.value <= 2_100)
+      try await server.handlers.cancelled.reaches(server.handlers.sleeping.value)
+      // A thousand at once, and what one tick reads before the GOAWAY leaves: 512 KiB at 170 bytes a call.
+      #expect(server.handlers.sleeping.value <= 5_000)
     }
   }
 
