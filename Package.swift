@@ -134,7 +134,7 @@ let package = Package(
       name: "TestSupport",
       dependencies: [
         "TestAPI", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore", "MessagesWire", "JSON", "PostgreSQL",
-        "COpenSSL", "CShims", log,
+        "CNghttp2", "COpenSSL", "CShims", log,
       ], path: "Tests/Support/TestSupport", swiftSettings: settings),
     .target(
       name: "DemoService", dependencies: ["ServiceKit", "TestAPI", "EventLoop", "RPC", "RPCServer"],
@@ -144,11 +144,11 @@ let package = Package(
     executable(
       "bench-server", at: "Tests/Benchmarks/Server",
       ["TestAPI", "EventLoop", "HTTP2", "RPC", "RPCServer", "MessagesCore", "PostgreSQL", "Telemetry", log, metrics]),
-    tests("House", []),
+    tests("House/HouseTests", []),
     tests("Runtime/EventLoopTests", ["EventLoop", "TestSupport"]),
     tests("Runtime/JSONTests", ["JSON"]),
     tests("Runtime/MessagesTests", ["Buffers", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI", "JSON"]),
-    tests("Runtime/HTTP2Tests", ["HTTP2", "EventLoop", "TestSupport", "COpenSSL", "CNghttp2", "CShims"]),
+    tests("Runtime/HTTP2Tests", ["HTTP2", "EventLoop", "RPC", "RPCServer", "TestSupport", "COpenSSL", "CNghttp2", "CShims"]),
     tests(
       "Runtime/RPCTests",
       [

@@ -95,7 +95,7 @@ how_to_call() {
 
 Parley is up. The addresses below are in .local/run.env; \`. .local/run.env\` sets them in a shell.
 
-  an ID token    TOKEN=\$($BINARIES/parley token --subject ana)
+  an ID token    export TOKEN=\$($BINARIES/parley id-token --subject ana)
   HTTP/1.1       curl --http1.1 -H "Authorization: Bearer \$TOKEN" $PARLEY_EDGE_HTTP/token
   HTTP/2, TLS    curl --cacert $PARLEY_CA_FILE -H "Authorization: Bearer \$TOKEN" $PARLEY_EDGE_HTTPS/token
   command line   $BINARIES/parley whoami --bearer "\$TOKEN"

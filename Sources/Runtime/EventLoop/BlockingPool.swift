@@ -35,9 +35,12 @@ public final class BlockingPool: @unchecked Sendable {
   /// Runs `body` on one of the pool's threads and returns what it returned, on the caller's own executor.
   ///
   /// Cancellation does not interrupt a call that blocks: the task waits for its end.
+  ///
+  /// - Throws: What `body` throws, or ``EventLoopError`` with ``EventLoopError/Code/stopped`` once the pool is shut down.
   public func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
-      submit { continuation.resume(with: Result { try body() }) }
+      let isAccepted = submit { continuation.resume(with: Result { try body() }) }
+      if !isAccepted { continuation.resume(throwing: EventLoopError(.stopped, "the pool for blocking calls is shut down")) }
     }
   }
 
@@ -52,15 +55,18 @@ public final class BlockingPool: @unchecked Sendable {
     for thread in running { thread.join() }
   }
 
-  private func submit(_ work: @escaping @Sendable () -> Void) {
+  private func submit(_ work: @escaping @Sendable () -> Void) -> Bool {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
+    guard !isShutDown else { return false }
     queue.append(work)
-    if idle == 0 && threads.count < maximumThreads && !isShutDown {
+    // A thread that was woken for earlier work still counts as idle until it runs: what is queued must not exceed them.
+    if queue.count > idle && threads.count < maximumThreads {
       threads.append(LoopThread(name: "blocking") { self.serve() })
     } else {
       pthread_cond_signal(condition)
     }
+    return true
   }
 
   private func serve() {

@@ -23,6 +23,7 @@ public final class EventLoop: TaskExecutor, @unchecked Sendable {
   private var endOfTick: [any EndOfTickWork] = []
   private var graveyard: [AnyObject] = []
   private var isStopping = false
+  private var isFiringTimers = false
   private let remote = Mutex(RemoteQueue())
   /// The moment at which the current tick began: good enough for deadlines, and free.
   public private(set) var now = MonotonicInstant.now()
@@ -51,7 +52,8 @@ public final class EventLoop: TaskExecutor, @unchecked Sendable {
 
   /// The loop that the calling thread runs, or nil on any other thread.
   public static var current: EventLoop? {
-    parley_current_loop().map { Unmanaged<EventLoop>.fromOpaque($0).takeUnretainedValue() }
+    guard let loop = parley_current_loop() else { return nil }
+    return Unmanaged<EventLoop>.fromOpaque(loop).takeUnretainedValue()
   }
 
   /// Ends the process in debug builds when called off the loop.
@@ -108,10 +110,12 @@ public final class EventLoop: TaskExecutor, @unchecked Sendable {
   }
 
   private func fireTimers() {
+    isFiringTimers = true
     while let timer = timers.first, timer.deadline <= now {
       timers.remove(timer)
       timer.onFire()
     }
+    isFiringTimers = false
   }
 
   private func millisecondsToNextTimer() -> Int32 {
@@ -142,10 +146,11 @@ public final class EventLoop: TaskExecutor, @unchecked Sendable {
       runJobs()
       runEndOfTick()
       graveyard.removeAll()
-    } while jobs.count > 0 || !remote.withLock({ queue in
-      queue.isClosed = queue.entries.isEmpty
-      return queue.isClosed
-    })
+    } while jobs.count > 0
+      || !remote.withLock({ queue in
+        queue.isClosed = queue.entries.isEmpty
+        return queue.isClosed
+      })
   }
 
   // MARK: Tasks and messages
@@ -208,7 +213,8 @@ public final class EventLoop: TaskExecutor, @unchecked Sendable {
   /// Arms a timer, or moves it when it is armed already. A deadline in the past fires at the next tick.
   public func arm(_ timer: LoopTimer, at deadline: MonotonicInstant) {
     assertInLoop()
-    timer.deadline = deadline
+    // A timer that arms itself in the past must not keep the loop from everything else.
+    timer.deadline = isFiringTimers && deadline <= now ? now.advanced(by: .nanoseconds(1)) : deadline
     if timer.isArmed { timers.update(timer) } else { timers.insert(timer) }
   }
 

@@ -19,6 +19,7 @@ public final class Listener: DescriptorHandler, @unchecked Sendable {
   private let loop: EventLoop
   private let onAccept: Accepted
   private var watch: DescriptorWatch?
+  private var isClosed = false
   private var reserve: Int32 = -1
   private var resume: LoopTimer?
   private let ownsPath: Bool
@@ -31,7 +32,8 @@ public final class Listener: DescriptorHandler, @unchecked Sendable {
   public convenience init(
     on address: SocketAddress, group: EventLoopGroup, backlog: Int32 = 1024, onAccept: @escaping Accepted
   ) throws(EventLoopError) {
-    let descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    let descriptor = socket(
+      address.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw .systemCall("socket") }
     var one: Int32 = 1
     setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, 4)
@@ -57,6 +59,7 @@ public final class Listener: DescriptorHandler, @unchecked Sendable {
     }
     guard let address else { throw .systemCall("getsockname") }
     _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     self.address = address
     self.descriptor = descriptor
     self.group = group
@@ -68,6 +71,7 @@ public final class Listener: DescriptorHandler, @unchecked Sendable {
   /// Begins to accept.
   public func start() {
     loop.execute { [self] in
+      guard !isClosed, watch == nil else { return }
       reserve = open("/dev/null", O_RDONLY | O_CLOEXEC)
       watch = try? loop.watch(descriptor, for: .readable, self)
     }
@@ -79,9 +83,10 @@ public final class Listener: DescriptorHandler, @unchecked Sendable {
   }
 
   private func closeOnLoop() {
-    guard let watch else { return }
-    watch.cancel()
-    self.watch = nil
+    guard !isClosed else { return }
+    isClosed = true
+    watch?.cancel()
+    watch = nil
     if let resume { loop.disarm(resume) }
     Glibc.close(descriptor)
     if reserve >= 0 { Glibc.close(reserve) }
@@ -134,6 +139,9 @@ public final class Listener: DescriptorHandler, @unchecked Sendable {
   }
 
   private static func removeStaleSocket(_ path: String, _ address: SocketAddress) {
+    // Any file refuses a connection: only a socket may be taken for a stale one.
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return }
     let probe = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard probe >= 0 else { return }
     defer { Glibc.close(probe) }

@@ -28,12 +28,15 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
       kind = .unix(path: path)
       return
     }
-    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+    guard let colon = text.lastIndex(of: ":"), text[text.index(after: colon)...].utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }),
+      let port = UInt16(text[text.index(after: colon)...])
+    else {
       throw .init(.invalidAddress, "'\(text)' is no address: give IPV4:PORT, [IPV6]:PORT or unix:PATH")
     }
     var host = text[..<colon]
-    if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
-    guard let address = SocketAddress(ip: String(host), port: port) else {
+    let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+    if isBracketed { host = host.dropFirst().dropLast() }
+    guard let address = SocketAddress(ip: String(host), port: port), (address.family == AF_INET6) == isBracketed else {
       throw .init(.invalidAddress, "'\(host)' is no IP address")
     }
     self = address
@@ -65,7 +68,9 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     switch kind {
     case .ipv4(let bytes, _): return bytes.map { "\($0)" }.joined(separator: ".")
     case .ipv6(let bytes, _):
-      if bytes.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff] { return bytes.suffix(4).map { "\($0)" }.joined(separator: ".") }
+      if bytes.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff] {
+        return bytes.suffix(4).map { "\($0)" }.joined(separator: ".")
+      }
       var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
       inet_ntop(AF_INET6, bytes, &text, socklen_t(text.count))
       return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -77,7 +82,8 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
   public var isLoopback: Bool {
     switch kind {
     case .ipv4(let bytes, _): bytes[0] == 127
-    case .ipv6(let bytes, _): host == "::1" || (bytes[10] == 0xff && bytes[11] == 0xff && bytes[12] == 127)
+    case .ipv6(let bytes, _):
+      host == "::1" || (bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 0xff && bytes[11] == 0xff && bytes[12] == 127)
     case .unix: true
     }
   }
@@ -154,6 +160,8 @@ extension SocketAddress {
         return MemoryLayout<sockaddr_in6>.size
       case .unix(let path):
         bytes.storeBytes(of: sa_family_t(AF_UNIX), as: sa_family_t.self)
+        // A length beyond what a Unix address can have is refused by the kernel, as it should be.
+        guard path.utf8.count < 108 else { return MemoryLayout<sockaddr_un>.size + 1 }
         bytes.baseAddress!.advanced(by: 2).copyMemory(from: Array(path.utf8), byteCount: path.utf8.count)
         return 2 + path.utf8.count + 1
       }

@@ -20,6 +20,11 @@ public final class ClientChannel: Channel {
     loops = group.loops.map { ClientLoop($0, target: target, blocking: group.blocking, configuration: configuration) }
   }
 
+  deinit {
+    // A channel that nobody closed must not leave connections and timers behind on its loops.
+    for part in loops { part.loop.execute { part.close() } }
+  }
+
   public func unary<Request: Message, Response: Message>(
     _ method: MethodDescriptor<Request, Response>, _ request: Request, _ options: CallOptions
   ) async throws(RPCError) -> ClientResponse<Response> {

@@ -37,7 +37,7 @@ public struct ConnectionBackoff: Sendable {
   public init() {}
 
   /// The wait after so many failures in a row (at least one).
-  func delay(after failures: Int) -> Duration {
+  public func delay(after failures: Int) -> Duration {
     var seconds = initial / .seconds(1)
     for _ in 1..<max(failures, 1) { seconds = min(seconds * multiplier, maximum / .seconds(1)) }
     return .seconds(seconds * Double.random(in: (1 - jitter)...(1 + jitter)))

@@ -9,7 +9,8 @@ public struct RPCServerConfiguration: Sendable {
   public var maximumRequestBytes = 4 << 20
   /// The largest body of a plain HTTP request, in bytes. A larger one is answered with 413.
   public var maximumHTTPBodyBytes = 1 << 20
-  /// The time a call may take whatever its caller allows, or nil for no bound.
+  /// The time a call may take whatever its caller allows, or nil for no bound. A streaming call is bound only by its caller's
+  /// deadline, and by this when that is longer.
   public var maximumCallDuration: Duration? = nil
   /// Handlers that may run at once on one loop; one more call is RESOURCE_EXHAUSTED.
   public var maximumRunningHandlersPerLoop = 16_384

@@ -63,12 +63,15 @@ package enum GRPCHeaders {
       default: return
       }
       let name = String(decoding: name, as: UTF8.self)
+      guard !name.hasPrefix("grpc-") else { return }
       guard name.hasSuffix("-bin") else {
         metadata.append(.init(name: name, value: .text(String(decoding: value, as: UTF8.self))))
         return
       }
       for part in value.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
-        if let bytes = MetadataBase64.decode(part.drop { $0 == 0x20 }) { metadata.append(.init(name: name, value: .binary(bytes))) }
+        if let bytes = MetadataBase64.decode(part.drop { $0 == 0x20 }) {
+          metadata.append(.init(name: name, value: .binary(bytes)))
+        }
       }
     }
     return metadata
@@ -77,7 +80,7 @@ package enum GRPCHeaders {
   /// Longer messages than this are cut: they are for people, and header space is bounded on the other side too.
   private static let maximumMessageBytes = 4_096
 
-  private static func bounded(_ message: String) -> String {
+  static func bounded(_ message: String) -> String {
     guard message.utf8.count > maximumMessageBytes else { return message }
     var cut = Substring(message)
     while cut.utf8.count > maximumMessageBytes - 3 { cut = cut.dropLast(max(1, (cut.utf8.count - maximumMessageBytes) / 4)) }

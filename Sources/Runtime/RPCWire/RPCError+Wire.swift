@@ -30,9 +30,12 @@ extension RPCError {
 
   /// A message encoding that is not spoken here.
   package static func unsupportedEncoding(_ name: String) -> RPCError {
-    RPCError(
+    var error = RPCError(
       .unimplemented, "the message encoding '\(name.prefix(32))' is not supported",
       details: [.errorInfo(reason: "UNSUPPORTED_ENCODING", domain: "grpc", metadata: [:])])
+    // The one name of gRPC's own that travels as metadata: it tells the caller what is spoken.
+    error.metadata.append(.init(name: "grpc-accept-encoding", value: .text("identity")))
+    return error
   }
 
   /// A message that cannot be read.

@@ -10,7 +10,7 @@ package enum StatusDetails {
 
   /// Encodes code, message and details; nil when they cannot be encoded.
   package static func encode(_ error: RPCError, _ encoder: MessageEncoder) -> [UInt8]? {
-    var status = GoogleRPC.Status(code: Int32(error.code.rawValue), message: error.message)
+    var status = GoogleRPC.Status(code: Int32(error.code.rawValue), message: GRPCHeaders.bounded(error.message))
     status.details = error.details.compactMap(any)
     return try? status.protobufBytes()
   }
@@ -26,7 +26,9 @@ package enum StatusDetails {
     case .errorInfo(let reason, let domain, let metadata):
       pack(GoogleRPC.ErrorInfo(reason: reason, domain: domain, metadata: metadata))
     case .retryInfo(let delay):
-      pack(GoogleRPC.RetryInfo(retryDelay: .init(seconds: delay.components.seconds, nanos: Int32(delay.components.attoseconds / 1_000_000_000))))
+      pack(
+        GoogleRPC.RetryInfo(
+          retryDelay: .init(seconds: delay.components.seconds, nanos: Int32(delay.components.attoseconds / 1_000_000_000))))
     case .badRequest(let violations):
       pack(GoogleRPC.BadRequest(fieldViolations: violations.map { .init(field: $0.field, description: $0.description) }))
     case .other(let typeURL, let bytes):

@@ -9,6 +9,7 @@ struct BenchOptions {
   var loops = 1
   var tls: TLSContext?
   var database: String?
+  var oneInOK = 1
 
   struct Invalid: Error, CustomStringConvertible {
     let description: String
@@ -25,6 +26,7 @@ struct BenchOptions {
       case "--port-file": portFile = value
       case "--loops": loops = Int(value) ?? 1
       case "--database": database = value
+      case "--log-one-in": oneInOK = Int(value) ?? 1
       case "--tls-certificate": certificate = value
       case "--tls-key": key = value
       default: throw Invalid(description: "unknown option \(name)")

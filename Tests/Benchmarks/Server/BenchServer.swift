@@ -4,6 +4,7 @@ import Logging
 import PostgreSQL
 import RPC
 import RPCServer
+import Telemetry
 import TestAPI
 
 /// The server that `make bench` measures: the runtime with the echo service of the tests, behind the interceptors that every
@@ -21,7 +22,14 @@ import TestAPI
     ]
     if let url = options.database { routes.append(try await readRoute(Database(DatabaseConfiguration(url), group: group, log: Logger(label: "bench")))) }
     let descriptor = ServiceDescriptor(name: service, methods: routes.map(\.method))
-    let server = RPCServer(on: group, services: [ServiceRoutes(descriptor, routes)])
+    // As in every service: calls are counted, bounded in time, and logged at level info.
+    let sink = LogSink()
+    sink.gather(on: group.loops)
+    let telemetry = TelemetryInterceptor(services: [descriptor], metrics: PrometheusRegistry(), log: AccessLog(sink, oneInOK: options.oneInOK))
+    var configuration = RPCServerConfiguration()
+    configuration.maximumCallDuration = .seconds(60)
+    let server = RPCServer(
+      on: group, services: [ServiceRoutes(descriptor, routes)], interceptors: [telemetry], configuration: configuration)
     try options.announce(try server.listen(on: SocketAddress("127.0.0.1:\(options.port)"), tls: options.tls))
     try await Task.sleep(for: .seconds(86_400))
   }

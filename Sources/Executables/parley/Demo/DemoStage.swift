@@ -23,6 +23,8 @@ struct DemoStage: Sendable {
   /// The client address that direct calls come from, told as the edge would tell it: from a range for documentation
   /// (RFC 3849), a network of its own for each run.
   let address: String
+  /// Another one, for whoever would use up the first one's limit.
+  let crowdedAddress: String
 
   /// The broker of the first copy.
   var broker: TokenBrokerService.Client { .init(copies[0]) }
@@ -39,10 +41,10 @@ struct DemoStage: Sendable {
   /// The identifier of a person of this run.
   func subject(_ person: String) -> String { "demo-\(run)-\(person)" }
 
-  /// How a direct call is made: the caller's token, its address, and a deadline.
-  func options(_ token: String) -> CallOptions {
+  /// How a direct call is made: the caller's token, its address (by default ``address``), and a deadline.
+  func options(_ token: String, from other: String? = nil) -> CallOptions {
     CallOptions(
-      metadata: ["authorization": "Bearer \(token)", "x-forwarded-for": address], deadline: .after(.seconds(10)))
+      metadata: ["authorization": "Bearer \(token)", "x-forwarded-for": other ?? address], deadline: .after(.seconds(10)))
   }
 
   /// A GET at the edge with a bearer token.
@@ -60,16 +62,20 @@ struct DemoStage: Sendable {
     var configuration = try DatabaseConfiguration(places.database)
     configuration.poolSize = 1
     configuration.applicationName = "parley-demo"
+    // The steps say themselves what does not work.
+    var log = Logger(label: "parley.demo")
+    log.logLevel = .critical
     let group = try EventLoopGroup(count: 1, name: "demo", blockingThreads: 2)
     defer { group.shutDown() }
     let outside = Outside(on: group, caFile: places.caFile)
-    let networks = (0..<2).map { _ in String(UInt16.random(in: 1 ... .max), radix: 16) }
+    let network = "2001:db8:\(String(UInt16.random(in: 1 ... .max), radix: 16))"
     let stage = DemoStage(
       places: places, outside: outside, sandbox: SandboxControl(url: places.sandbox, outside: outside),
       copies: copies.map { ClientChannel(to: $0, on: group) },
       encrypted: ClientChannel(to: encrypted, on: group, configuration: .init(tls: tls)),
-      database: try Database(configuration, group: group, log: Logger(label: "parley.demo")),
-      run: String(UInt32.random(in: .min ... .max), radix: 16), address: "2001:db8:\(networks[0]):\(networks[1])::1")
+      database: try Database(configuration, group: group, log: log),
+      run: String(UInt32.random(in: .min ... .max), radix: 16), address: "\(network):1::1",
+      crowdedAddress: "\(network):2::1")
     return try await group.loops[0].run({ try await body(stage) }) {
       for channel in stage.copies + [stage.encrypted] { await channel.close() }
       await stage.database.shutDown()

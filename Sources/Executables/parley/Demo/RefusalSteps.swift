@@ -17,6 +17,8 @@ enum RefusalSteps {
   /// A bad token gets one and the same answer, over gRPC and HTTP, whatever is wrong with it.
   private static func badToken(_ title: String, _ defect: JSONObject) -> DemoStep {
     DemoStep(title) { stage in
+      // Without its defect the token is good: nothing else is what it is refused for.
+      _ = try await stage.broker.whoAmI(options: stage.options(try await stage.idToken(of: "bad")))
       let token = try await stage.idToken(of: "bad", defect)
       let text = "invalid id token"
       let error = try await refusal { _ = try await stage.broker.exchangeToken(options: stage.options(token)) }
@@ -55,7 +57,11 @@ enum RefusalSteps {
     await withTaskGroup(of: RPCError?.self) { group in
       for _ in 0..<count {
         group.addTask {
-          do throws(RPCError) { _ = try await stage.broker.whoAmI(options: stage.options(token)) } catch { return error }
+          do throws(RPCError) {
+            _ = try await stage.broker.whoAmI(options: stage.options(token, from: stage.crowdedAddress))
+          } catch {
+            return error
+          }
           return nil
         }
       }

@@ -17,7 +17,9 @@ public struct Settings: Sendable {
     let value: any Sendable
 
     /// The value as it may be shown: a default is no secret.
-    public var shown: String { key.isSecret && !text.isEmpty && source != "default" ? "(hidden)" : text }
+    public var shown: String {
+      (key.isSecret || source.contains("_FILE=")) && !text.isEmpty && source != "default" ? "(hidden)" : text
+    }
   }
 
   /// The service's name, as in `parley-<service>`.
@@ -100,7 +102,9 @@ public struct Settings: Sendable {
       switch key.read(text) {
       case .value(let value, let text): return Entry(key: key, variable: variable, text: text, source: source, value: value)
       case .refused(let expected):
-        throw problem(source, "expected \(expected)" + (key.isSecret ? " (the value is hidden)" : ", got '\(text.prefix(200))'"))
+        // What a file holds may be secret by mistake: a path given as the file that it names.
+        let isHidden = key.isSecret || source.contains("_FILE=")
+        throw problem(source, "expected \(expected)" + (isHidden ? " (the value is hidden)" : ", got '\(text.prefix(200))'"))
       }
     }
     guard let value = key.boxedDefault, let text = key.defaultText else {

@@ -31,6 +31,8 @@ final class CallInstruments: @unchecked Sendable {
   let started: PrometheusCounter?
   private let registry: PrometheusRegistry?
   private let label: String
+  /// Calls that end OK, which are nearly all: without a look-up.
+  private let ok: Finished?
   private let finished: UnsafeMutablePointer<AtomicLazyReference<Finished>>
   private static let statusCount = StatusCode.allCases.count
 
@@ -41,6 +43,7 @@ final class CallInstruments: @unchecked Sendable {
     JSONBytes.appendEscaped(path, to: &prefix)
     linePrefix = prefix + Array(#"","status":""#.utf8)
     started = registry?.counter("grpc_server_call_started_total", help: "Calls begun.", labels: [("grpc_method", label)])
+    ok = registry.map { Finished($0, label, .ok) }
     finished = .allocate(capacity: Self.statusCount)
     for index in 0..<Self.statusCount { (finished + index).initialize(to: AtomicLazyReference()) }
   }
@@ -52,6 +55,7 @@ final class CallInstruments: @unchecked Sendable {
 
   /// The metrics for a status: made at the first call that ends so, since most never come.
   func finished(_ status: StatusCode) -> Finished? {
+    if status == .ok { return ok }
     if let known = finished[status.rawValue].load() { return known }
     guard let registry else { return nil }
     return finished[status.rawValue].storeIfNil(Finished(registry, label, status))

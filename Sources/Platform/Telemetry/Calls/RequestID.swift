@@ -21,7 +21,7 @@ public enum RequestID: CallValueKey {
   /// The id of a call that has one already. A caller's id counts only when it is 1 to 64 letters, digits or `-_.:`.
   static func known(of call: any ServerCall) -> String? {
     if let made = call.values[RequestID.self] { return made }
-    guard let given = call.metadata[header], isValid(given) else { return nil }
+    guard let given = call.metadataText(header), isValid(given) else { return nil }
     return given
   }
 
@@ -35,7 +35,7 @@ public enum RequestID: CallValueKey {
 
   /// The trace id in `traceparent` (W3C Trace Context, 3.2): `00-<32 hex digits>-<16>-<2>`.
   static func traceID(of call: any ServerCall) -> String? {
-    guard let parent = call.metadata["traceparent"] else { return nil }
+    guard let parent = call.metadataText("traceparent") else { return nil }
     let parts = parent.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count >= 4, parts[1].utf8.count == 32, parts[1].utf8.contains(where: { $0 != UInt8(ascii: "0") }),
       parts[1].utf8.allSatisfy({ ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x61 && $0 <= 0x66) })

@@ -146,7 +146,7 @@ public final class JWKSCache: Sendable {
       return hasChanged
     }
     guard hasChanged else { return log.debug("keys unchanged", metadata: ["lifetime": "\(document.lifetime)"]) }
-    log.info("keys fetched", metadata: ["keys": "\(document.keys.keys.count)", "lifetime": "\(document.lifetime)"])
+    log.info("keys fetched", metadata: ["count": "\(document.keys.keys.count)", "lifetime": "\(document.lifetime)"])
     for rejection in document.keys.rejections { log.warning("key not used", metadata: ["key": "\(rejection)"]) }
   }
 

@@ -14,7 +14,8 @@ extension HTTP2Connection {
     delegate: any HTTP2ConnectionDelegate
   ) throws -> HTTP2Connection {
     let engine = try context.map { try TLSEngine($0, serverName: serverName) }
-    let descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    let descriptor = socket(
+      address.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw HTTP2Error(.connectFailed, "socket: \(String(cString: strerror(errno)))") }
     if address.port != nil {
       var one: Int32 = 1

@@ -25,7 +25,9 @@ extension HTTP2Connection {
     guard drainPhase == 1, !isClosed else { return }
     drainPhase = 2
     nghttp2_submit_goaway(
-      session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nghttp2_session_get_last_proc_stream_id(session), NGHTTP2_NO_ERROR.rawValue, nil, 0)
+      session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nghttp2_session_get_last_proc_stream_id(session), NGHTTP2_NO_ERROR.rawValue,
+      nil, 0)
+    loop.arm(timer, after: resources.limits.handshakeTimeout)
     scheduleFlush()
   }
 

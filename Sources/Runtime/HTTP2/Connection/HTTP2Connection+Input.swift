@@ -1,3 +1,4 @@
+internal import Buffers
 internal import CNghttp2
 package import EventLoop
 internal import Glibc
@@ -34,6 +35,8 @@ extension HTTP2Connection {
     while !isClosed {
       let event = tls.receive(&ciphertext, into: plaintext, output: resources.records)
       flushRecords()
+      // The socket may have failed just now.
+      guard !isClosed else { return }
       switch event {
       case .needsInput: return
       case .established:
@@ -48,7 +51,14 @@ extension HTTP2Connection {
 
   func startTLS() {
     tls?.start(output: resources.records)
-    flushRecords()
+    let records = resources.records
+    guard !records.isEmpty else { return }
+    // Sent when the socket is connected: a failure found now would come before anybody knows this connection.
+    let waiting = ByteBuffer(capacity: records.count)
+    waiting.append(records.bytes)
+    records.removeAll()
+    backlog = waiting
+    watch?.setInterest([.readable, .writable])
   }
 
   /// Gives bytes to nghttp2, whose callbacks run before this returns.
@@ -127,7 +137,9 @@ extension HTTP2Connection {
     let header = frame.pointee.hd
     switch UInt32(header.type) {
     case NGHTTP2_DATA.rawValue:
-      if header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0, let stream = stream(header.stream_id) { remoteEnded(stream) }
+      if header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0, let stream = stream(header.stream_id) {
+        remoteEnded(stream)
+      }
     case NGHTTP2_HEADERS.rawValue:
       guard let stream = headersStream, stream.id == header.stream_id else { return 0 }
       headersStream = nil
@@ -150,6 +162,15 @@ extension HTTP2Connection {
     default:
       break
     }
+    return 0
+  }
+
+  /// A frame that nghttp2 could not send. Without its header list a stream would wait for ever, so it ends.
+  func frameNotSent(_ frame: UnsafePointer<nghttp2_frame>, _ error: Int32) -> Int32 {
+    guard UInt32(frame.pointee.hd.type) == NGHTTP2_HEADERS.rawValue, role == .server else { return 0 }
+    guard error != NGHTTP2_ERR_STREAM_CLOSED.rawValue, error != NGHTTP2_ERR_STREAM_CLOSING.rawValue else { return 0 }
+    nghttp2_submit_rst_stream(
+      session, UInt8(NGHTTP2_FLAG_NONE.rawValue), frame.pointee.hd.stream_id, HTTP2ErrorCode.internalError.rawValue)
     return 0
   }
 

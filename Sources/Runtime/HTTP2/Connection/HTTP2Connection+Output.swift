@@ -20,8 +20,23 @@ extension HTTP2Connection {
   }
 
   private func flush() {
-    guard writeBacklog(), session != nil else { return }
+    guard writeBacklog() else {
+      if session != nil { boundOutput() }
+      return
+    }
+    guard session != nil else { return }
     reportConsumption()
+    sendFrames()
+    if !unreadStreams.isEmpty && !isClosed && backlog == nil {
+      endUnreadRequests()
+      sendFrames()
+    }
+    guard !isClosed else { return }
+    boundOutput()
+    if backlog == nil && (mustClose || isDrained || isFinished) { close(failure) }
+  }
+
+  private func sendFrames() {
     repeat {
       let result = nghttp2_session_send(session)
       if result != 0 && failure == nil {
@@ -30,9 +45,15 @@ extension HTTP2Connection {
       guard !resources.frames.isEmpty else { break }
       writeFrames()
     } while !isClosed && backlog == nil
-    guard !isClosed else { return }
-    boundOutput()
-    if backlog == nil && (mustClose || isDrained || isFinished) { close(failure) }
+  }
+
+  /// A response that is complete before its request ends with a reset, so that the peer stops sending: RFC 9113, section 8.1.
+  /// nghttp2 drops what it has not sent of a stream once its reset is submitted, hence not before now.
+  private func endUnreadRequests() {
+    for (stream, id) in unreadStreams where self.stream(id) === stream && !stream.isRemoteClosed {
+      nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, HTTP2ErrorCode.noError.rawValue)
+    }
+    unreadStreams.removeAll(keepingCapacity: true)
   }
 
   /// nghttp2 has nothing more to read or to write: after a GOAWAY, or an error that it told the peer about.
@@ -51,10 +72,14 @@ extension HTTP2Connection {
     scheduleFlush()
   }
 
+  /// What a frame that waits inside nghttp2 takes, rounded up to its allocator's class.
+  private static let queuedFrameBytes = 256
+
   /// A peer that makes us answer more than it reads is not read from until it has caught up.
   private func boundOutput() {
     let waiting = backlog?.count ?? 0
-    let isFull = waiting > 0 && waiting + nghttp2_session_get_outbound_queue_size(session) * 64 > resources.limits.outputBytes
+    let queued = nghttp2_session_get_outbound_queue_size(session) * Self.queuedFrameBytes
+    let isFull = waiting > 0 && waiting + queued > resources.limits.outputBytes
     let pauses = isFull || mustClose
     if pauses != isReadingPaused {
       isReadingPaused = pauses

@@ -59,6 +59,8 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   var fillsTrailers = false
   var borrowingStreams: [HTTP2Stream] = []
   var unreportedBytes = 0
+  /// Streams whose response is on its way although their request has not ended.
+  var unreadStreams: [(stream: HTTP2Stream, id: Int32)] = []
   var isFlushScheduled = false
   var isFeeding = false
   var closesAfterFeed = false
@@ -93,14 +95,17 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     _ descriptor: Int32, peer: SocketAddress, tls context: TLSContext?, resources: HTTP2LoopResources,
     delegate: any HTTP2ConnectionDelegate
   ) throws -> HTTP2Connection {
+    var connection: HTTP2Connection?
     do {
       let engine = try context.map { try TLSEngine($0) }
-      let connection = HTTP2Connection(
+      let made = HTTP2Connection(
         .server, descriptor: descriptor, peer: peer, tls: engine, resources: resources, delegate: delegate)
-      try connection.start()
-      return connection
+      connection = made
+      try made.start()
+      return made
     } catch {
       Glibc.close(descriptor)
+      connection?.descriptor = -1
       throw error
     }
   }
@@ -122,9 +127,12 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     precondition(result == 0, "nghttp2 has no memory for a session")
     let limits = resources.limits
     var settings = [
-      nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: UInt32(limits.concurrentStreams)),
-      nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue), value: UInt32(limits.streamWindowBytes)),
-      nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), value: UInt32(limits.headerListBytes)),
+      nghttp2_settings_entry(
+        settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: UInt32(limits.concurrentStreams)),
+      nghttp2_settings_entry(
+        settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue), value: UInt32(limits.streamWindowBytes)),
+      nghttp2_settings_entry(
+        settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), value: UInt32(limits.headerListBytes)),
       nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_MAX_FRAME_SIZE.rawValue), value: UInt32(limits.frameBytes)),
     ]
     if role == .client {
@@ -191,6 +199,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     stream.isClosed = true
     // What nobody took still counts against the connection's window.
     unreportedBytes += stream.unopenedBytes
+    stream.unopenedBytes = 0
     stream.handler?.streamClosed(stream, error)
     if headersStream === stream {
       headersStream = nil
@@ -210,12 +219,16 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   private func timerFired() {
     let limits = resources.limits
     if drainPhase == 1 { return sendFinalGoaway() }
+    // Nothing is left to do but to say goodbye, and the peer does not read even that.
+    if drainPhase == 2 && streams.isEmpty { return close(failure) }
     guard isReady else {
       return close(HTTP2Error(.handshakeTimeout, "no HTTP/2 preface and SETTINGS within \(limits.handshakeTimeout)"))
     }
     let idleSince = loop.now.duration(since: lastActivity)
-    if streams.isEmpty && idleSince >= limits.idleTimeout && role == .server { return drain() }
-    loop.arm(timer, after: streams.isEmpty ? max(.milliseconds(1), limits.idleTimeout - idleSince) : limits.idleTimeout)
+    let isIdle = streams.isEmpty && idleSince >= limits.idleTimeout
+    if isIdle && role == .server && drainPhase == 0 { return drain() }
+    // A client's idle connection stays; its next look is a whole timeout away.
+    loop.arm(timer, after: streams.isEmpty && !isIdle ? limits.idleTimeout - idleSince : limits.idleTimeout)
   }
 
   func becameReady() {

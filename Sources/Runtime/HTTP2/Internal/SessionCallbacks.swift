@@ -34,6 +34,10 @@ enum SessionCallbacks {
       guard let frame else { return 0 }
       return SessionCallbacks.connection(user) { $0.frameReceived(frame) }
     }
+    nghttp2_session_callbacks_set_on_frame_not_send_callback(table) { _, frame, error, user in
+      guard let frame else { return 0 }
+      return SessionCallbacks.connection(user) { $0.frameNotSent(frame, error) }
+    }
     nghttp2_session_callbacks_set_on_stream_close_callback(table) { session, id, error, user in
       SessionCallbacks.connection(user) { $0.streamClosed(id, HTTP2ErrorCode(rawValue: error)) }
     }

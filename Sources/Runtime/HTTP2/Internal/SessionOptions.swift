@@ -13,6 +13,7 @@ final class SessionOptions {
     nghttp2_option_set_no_closed_streams(pointer, 1)
     nghttp2_option_set_max_settings(pointer, limits.settings)
     nghttp2_option_set_max_outbound_ack(pointer, limits.queuedAcknowledgements)
+    nghttp2_option_set_max_continuations(pointer, limits.continuations)
     nghttp2_option_set_stream_reset_rate_limit(pointer, limits.resetBurst, limits.resetsPerSecond)
     // Error messages may be long: a status message of 8 KiB, three times that when percent-encoded.
     nghttp2_option_set_max_send_header_block_length(pointer, 128 << 10)

@@ -114,9 +114,8 @@ package final class HTTP2Stream {
   /// Asks for ``HTTP2StreamHandler/streamDrained(_:)`` once ``outbound`` is empty.
   package func notifyWhenDrained() { isDrainWanted = true }
 
-  /// A response that is complete before its request ends with a reset, so that the peer stops sending: RFC 9113, section 8.1.
   private func endUnreadRequest() {
-    if connection.role == .server && !isRemoteClosed { connection.submitReset(self, .noError) }
+    if connection.role == .server && !isRemoteClosed { connection.unreadStreams.append((self, id)) }
   }
 
   private func resumeSending() {

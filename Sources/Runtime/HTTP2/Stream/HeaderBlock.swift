@@ -2,7 +2,8 @@ internal import Glibc
 
 /// The header fields that RPC looks at by name; all others are only passed on.
 package enum HeaderToken: UInt8, CaseIterable, Sendable {
-  case other, method, path, scheme, authority, status, contentType, te, timeout, encoding, acceptEncoding, grpcStatus, grpcMessage,
+  case other, method, path, scheme, authority, status, contentType, te, timeout, encoding, acceptEncoding, grpcStatus,
+    grpcMessage,
     grpcStatusDetails, authorization, userAgent, forwardedFor
 
   /// Recognises a name by its length and bytes.
@@ -132,6 +133,19 @@ package final class HeaderBlock {
 
   /// The value of the first field of this name as text.
   package func text(_ token: HeaderToken) -> String? { value(token).map { String(decoding: $0, as: UTF8.self) } }
+
+  /// The value of the first field of this lower-case name as text.
+  package func text(named name: String) -> String? {
+    var name = name
+    return name.withUTF8 { wanted in
+      guard let base = wanted.baseAddress else { return nil }
+      for index in 0..<count where Int(fields[index].nameCount) == wanted.count {
+        guard memcmp(bytes + Int(fields[index].offset), base, wanted.count) == 0 else { continue }
+        return String(decoding: value(of: fields[index]), as: UTF8.self)
+      }
+      return nil
+    }
+  }
 
   /// Calls `body` with each field that is not one of the pseudo-header fields.
   package func forEach(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ token: HeaderToken) -> Void) {

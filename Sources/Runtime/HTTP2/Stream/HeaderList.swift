@@ -53,7 +53,9 @@ package final class HeaderList: @unchecked Sendable {
   package func append(contentsOf other: HeaderList) {
     for index in 0..<other.count {
       let field = other.fields[index]
-      append(UnsafeRawBufferPointer(start: field.name, count: field.namelen), UnsafeRawBufferPointer(start: field.value, count: field.valuelen))
+      append(
+        UnsafeRawBufferPointer(start: field.name, count: field.namelen),
+        UnsafeRawBufferPointer(start: field.value, count: field.valuelen))
     }
   }
 

@@ -22,7 +22,9 @@ public enum PercentEncoding {
     decoded.reserveCapacity(bytes.count)
     var index = 0
     while index < bytes.count {
-      if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count, let high = value(bytes[index + 1]), let low = value(bytes[index + 2]) {
+      if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count, let high = value(bytes[index + 1]),
+        let low = value(bytes[index + 2])
+      {
         decoded.append(high << 4 | low)
         index += 3
       } else {

@@ -9,6 +9,8 @@ public protocol ServerCall: AnyObject, Sendable {
   var method: MethodInfo { get }
   /// What the caller sent along.
   var metadata: Metadata { get }
+  /// The first text value of one name in ``metadata``; cheaper than reading all of it.
+  func metadataText(_ name: String) -> String?
   /// When the caller stops waiting, or nil.
   var deadline: Deadline? { get }
   /// The other end of the connection.
@@ -36,6 +38,10 @@ public protocol ServerCall: AnyObject, Sendable {
 
   /// Sends a response; suspends while the caller reads more slowly than the handler writes.
   func send<M: Message>(_ message: M) async throws(RPCError)
+}
+
+extension ServerCall {
+  public func metadataText(_ name: String) -> String? { metadata[name] }
 }
 
 /// The other end of a connection.

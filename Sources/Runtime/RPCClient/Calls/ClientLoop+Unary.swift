@@ -49,7 +49,10 @@ extension ClientLoop {
     headers.append("content-type", "application/grpc")
     headers.append("user-agent", configuration.userAgent)
     GRPCHeaders.append(options.metadata, to: headers)
-    guard let stream = connection.request(headers, endsStream: false, handler: call) else { return false }
+    guard let stream = connection.request(headers, endsStream: false, handler: call) else {
+      connectionIsExhausted(connection)
+      return false
+    }
     call.open(stream)
     stream.outbound.append(contentsOf: [0, 0, 0, 0, 0] as [UInt8])
     do {

@@ -61,11 +61,18 @@ final class GRPCClientCall: HTTP2StreamHandler, @unchecked Sendable {
 
   // MARK: The stream's events
 
-  func streamReceivedHeaders(_ stream: HTTP2Stream) {}
+  func streamReceivedHeaders(_ stream: HTTP2Stream) {
+    // What something else than a gRPC server answers is not worth waiting for, and its body is no message.
+    if stream.trailers == nil, let error = GRPCResponseReader.refusal(stream.headers) { abandon(error) }
+  }
 
   func streamReceivedData(_ stream: HTTP2Stream) {
-    if case .tooLarge(let size) = GRPCFrame.parse(stream.inbound.bytes, maximumBytes: maximumBytes) {
-      return abandon(.messageTooLarge(size, limit: maximumBytes))
+    guard !isDone else { return }
+    switch GRPCFrame.parse(stream.inbound.bytes, maximumBytes: maximumBytes) {
+    case .tooLarge(let size): return abandon(.messageTooLarge(size, limit: maximumBytes))
+    case .complete(let frame) where frame.end < stream.inbound.count:
+      return abandon(RPCError(.unimplemented, "the server sent more than one response"))
+    case .complete, .incomplete, .empty: break
     }
     stream.openWindow(stream.unopenedBytes)
   }

@@ -9,7 +9,8 @@ enum GRPCResponseReader {
     let isTrailersOnly = stream.trailers == nil
     let trailers = stream.trailers ?? headers
     guard let status = trailers.text(.grpcStatus) else { return .failure(error(forHTTP: headers)) }
-    guard let number = Int(status), let code = StatusCode(rawValue: number) else {
+    guard status.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), let number = Int(status), let code = StatusCode(rawValue: number)
+    else {
       return .failure(RPCError(.unknown, "the server sent the unknown status '\(status.prefix(20))'"))
     }
     let trailing = GRPCHeaders.metadata(trailers)
@@ -35,6 +36,13 @@ enum GRPCResponseReader {
     case .incomplete: return .failure(RPCError(.internal, "the response is cut off"))
     case .tooLarge(let size): return .failure(.messageTooLarge(size, limit: maximumBytes))
     }
+  }
+
+  /// Why a response cannot be one of gRPC, as far as its headers tell; nil when it can.
+  static func refusal(_ headers: HeaderBlock) -> RPCError? {
+    guard headers.value(.grpcStatus) == nil else { return nil }
+    let isGRPC = headers.value(.contentType)?.starts(with: "application/grpc".utf8) == true
+    return headers.text(.status) == "200" && isGRPC ? nil : error(forHTTP: headers)
   }
 
   /// What a response without a gRPC status means: something in between has answered.

@@ -49,8 +49,8 @@ final class ClientLoop: HTTP2ConnectionDelegate, @unchecked Sendable {
     case .idle: connect()
     case .connecting: break
     }
-    // The attempt may have ended at once.
-    if case .ready(let connection) = state { return connection }
+    // The attempt may have failed at once.
+    if case .failed(let error) = state, !options.waitsForReady { throw error }
     let waiter = ConnectionWaiter(on: loop, waitsForReady: options.waitsForReady)
     waiters.append(waiter)
     return try await waiter.wait(until: deadline)
@@ -156,6 +156,9 @@ final class ClientLoop: HTTP2ConnectionDelegate, @unchecked Sendable {
       state = .idle
     }
   }
+
+  /// Gives up a connection that takes no more calls: its stream identifiers are used up.
+  func connectionIsExhausted(_ connection: HTTP2Connection) { connectionIsDraining(connection) }
 
   /// Lets a connection end with its last call.
   private func retire(_ connection: HTTP2Connection) {

@@ -14,11 +14,30 @@ extension GRPCServerCall {
     return metadata
   }
 
+  func metadataText(_ name: String) -> String? {
+    if let storedMetadata { return storedMetadata[name] }
+    return stream?.headers.text(named: name)
+  }
+
   var peer: Peer {
     if let storedPeer { return storedPeer }
-    let peer = stream.map { Peer($0.connection) } ?? Peer(address: "unknown")
+    let peer = stream.map { ConnectionPeer.of($0.connection) } ?? Peer(address: "unknown")
     storedPeer = peer
     return peer
+  }
+}
+
+/// The peer of a connection, described once for all its calls.
+final class ConnectionPeer {
+  private let peer: Peer
+
+  private init(_ peer: Peer) { self.peer = peer }
+
+  static func of(_ connection: HTTP2Connection) -> Peer {
+    if let known = connection.attachment as? ConnectionPeer { return known.peer }
+    let made = ConnectionPeer(Peer(connection))
+    connection.attachment = made
+    return made.peer
   }
 }
 

@@ -7,7 +7,7 @@ internal import RPCWire
 extension GRPCServerCall {
   func receive<M: Message>(_ type: M.Type) async throws(RPCError) -> M? {
     while true {
-      guard let stream else { throw RPCError(.cancelled, "the caller is gone") }
+      guard let stream, !isAnswered else { throw RPCError(.cancelled, "the call is over") }
       let bytes = stream.inbound.bytes
       switch GRPCFrame.parse(bytes, maximumBytes: server.configuration.maximumRequestBytes) {
       case .complete(let frame):
@@ -24,13 +24,13 @@ extension GRPCServerCall {
         // What was taken lets the peer send more, told once per suspension instead of once per message. The start of a message
         // that is not whole yet counts as taken: it is bounded, and the rest must be able to come.
         stream.openWindow(stream.unopenedBytes)
-        await withUnsafeContinuation { receiver = $0 }
+        await withUnsafeContinuation { receivers.append($0) }
       }
     }
   }
 
   func send<M: Message>(_ message: M) async throws(RPCError) {
-    guard let stream else { throw RPCError(.cancelled, "the caller is gone") }
+    guard let stream, !isAnswered else { throw RPCError(.cancelled, "the call is over") }
     try encode(message, stream)
     if route?.method.kind == .clientStreaming {
       hasResponse = true
@@ -40,6 +40,6 @@ extension GRPCServerCall {
     stream.outboundGrew()
     guard stream.outbound.count > server.configuration.http2.streamOutputBytes else { return }
     stream.notifyWhenDrained()
-    await withUnsafeContinuation { writer = $0 }
+    await withUnsafeContinuation { writers.append($0) }
   }
 }

@@ -29,12 +29,12 @@ final class GRPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable 
   var hasResponse = false
   private var isRunning = false
   /// The status has been decided: what the handler still does is of no consequence.
-  private var isAnswered = false
+  private(set) var isAnswered = false
   private var hasPassedDeadline = false
   private var task: Task<Void, Never>?
   private let deadlineTimer = LoopTimer()
-  var receiver: UnsafeContinuation<Void, Never>?
-  var writer: UnsafeContinuation<Void, Never>?
+  var receivers: [UnsafeContinuation<Void, Never>] = []
+  var writers: [UnsafeContinuation<Void, Never>] = []
 
   init(on server: ServerLoop) {
     self.server = server
@@ -69,7 +69,10 @@ final class GRPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable 
     case .rpc(let route):
       self.route = route
       let problem = readHeaders(stream.headers)
-      if let problem { refuse(problem) } else if route.method.kind != .unary { start() }
+      if let problem { return refuse(problem) }
+      // Also before the request is whole: it may never become so.
+      if deadline != nil { server.bound(self) }
+      if route.method.kind != .unary { start() }
     case .http(let handler):
       let call = HTTPServerCall(on: server, handler)
       stream.handler = call
@@ -82,11 +85,7 @@ final class GRPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable 
 
   func streamReceivedData(_ stream: HTTP2Stream) {
     guard !isAnswered else { return discardInput() }
-    if let receiver {
-      self.receiver = nil
-      receiver.resume()
-      return
-    }
+    guard receivers.isEmpty else { return wake(&receivers) }
     guard route?.method.kind == .unary else { return }
     switch GRPCFrame.parse(stream.inbound.bytes, maximumBytes: server.configuration.maximumRequestBytes) {
     case .tooLarge(let size): refuse(.messageTooLarge(size, limit: server.configuration.maximumRequestBytes))
@@ -96,28 +95,27 @@ final class GRPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable 
         stream.inbound.reserve(total)
         stream.openWindow(stream.unopenedBytes)
       }
+    case .complete(let frame) where frame.end < stream.inbound.count:
+      // Now, since the rest of it may wait for a window that will not open.
+      refuse(RPCError(.unimplemented, "the call has more than one request message"))
     case .complete, .empty: break
     }
   }
 
   func streamReceivedEnd(_ stream: HTTP2Stream) {
     guard !isAnswered else { return }
-    if let receiver {
-      self.receiver = nil
-      receiver.resume()
-    } else if route?.method.kind == .unary {
-      start()
-    }
+    guard receivers.isEmpty else { return wake(&receivers) }
+    if route?.method.kind == .unary { start() }
   }
 
   func streamDrained(_ stream: HTTP2Stream) {
-    writer?.resume()
-    writer = nil
+    wake(&writers)
   }
 
   func streamClosed(_ stream: HTTP2Stream, _ error: HTTP2ErrorCode) {
     guard isRunning else {
       self.stream = nil
+      stopClock()
       return
     }
     // Who still runs may still ask: what it could ask for goes with the stream.
@@ -125,7 +123,7 @@ final class GRPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable 
     _ = peer
     self.stream = nil
     isAnswered = true
-    server.loop.disarm(deadlineTimer)
+    stopClock()
     task?.cancel()
     wakeWaiters()
   }
@@ -133,11 +131,22 @@ final class GRPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable 
   private func discardInput() { stream.map { $0.consume($0.inbound.count) } }
 
   func wakeWaiters() {
-    receiver?.resume()
-    receiver = nil
-    writer?.resume()
-    writer = nil
+    wake(&receivers)
+    wake(&writers)
   }
+
+  private func wake(_ waiting: inout [UnsafeContinuation<Void, Never>]) {
+    for continuation in waiting { continuation.resume() }
+    waiting.removeAll(keepingCapacity: true)
+  }
+
+  /// Arms the deadline of a call that outlives the tick in which it began; most do not.
+  func startClock() {
+    guard stream != nil, !isAnswered, let deadline else { return }
+    server.loop.arm(deadlineTimer, at: MonotonicInstant(nanoseconds: deadline.monotonicNanoseconds))
+  }
+
+  private func stopClock() { if deadline != nil { server.loop.disarm(deadlineTimer) } }
 
   // MARK: Running
 
@@ -150,7 +159,7 @@ final class GRPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable 
         return RPCError(.invalidArgument, "grpc-timeout is malformed")
       }
       deadline = .after(min(duration, server.configuration.maximumCallDuration ?? duration))
-    } else if let bound = server.configuration.maximumCallDuration {
+    } else if let bound = server.configuration.maximumCallDuration, method.kind == .unary {
       deadline = .after(bound)
     }
     return nil
@@ -171,22 +180,20 @@ final class GRPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable 
         self.ended(error)
       }
     }
-    guard isRunning else { return }
-    self.task = task
-    if let deadline { server.loop.arm(deadlineTimer, at: MonotonicInstant(nanoseconds: deadline.monotonicNanoseconds)) }
+    if isRunning { self.task = task }
   }
 
   private func ended(_ error: (any Error)?) {
     isRunning = false
     server.runningHandlers -= 1
-    if task != nil {
-      task = nil
-      server.loop.disarm(deadlineTimer)
-    }
+    task = nil
+    stopClock()
     guard !isAnswered else { return }
     if let error {
       fail(rpcError(error))
-    } else if !hasResponse && route.unsafelyUnwrapped.method.kind != .serverStreaming && route.unsafelyUnwrapped.method.kind != .bidirectional {
+    } else if !hasResponse && route.unsafelyUnwrapped.method.kind != .serverStreaming
+      && route.unsafelyUnwrapped.method.kind != .bidirectional
+    {
       fail(RPCError(.internal, "the handler returned without a response"))
     } else {
       succeed()
@@ -208,7 +215,14 @@ final class GRPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable 
   /// The caller is told at once; the handler learns it as cancellation and what it still returns is dropped.
   private func deadlinePassed() {
     hasPassedDeadline = true
-    fail(.deadlineExceeded)
+    if hasSentHeaders, let stream, !stream.outbound.isEmpty {
+      // A status would wait behind messages that the caller does not read.
+      isAnswered = true
+      stream.reset(.cancel)
+    } else {
+      fail(.deadlineExceeded)
+    }
+    guard isRunning else { return discardInput() }
     task?.cancel()
     wakeWaiters()
   }
@@ -216,7 +230,7 @@ final class GRPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable 
   // MARK: The answer
 
   private func refuse(_ error: RPCError) {
-    isRunning = false
+    stopClock()
     fail(error)
     // The rest of a refused request is of no interest, and must not fill the window.
     discardInput()

@@ -33,6 +33,10 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
 
   func streamReceivedEnd(_ stream: HTTP2Stream) {
     guard !isAnswered else { return }
+    guard server.runningHandlers < server.configuration.maximumRunningHandlersPerLoop else {
+      return answer(.text(503, "too many requests are running\n", headers: [("retry-after", "1")]), toHead: false)
+    }
+    server.runningHandlers += 1
     let request = request(stream)
     let task = Task.immediate(executorPreference: server.loop) { await self.run(request) }
     if !isAnswered { self.task = task }
@@ -51,10 +55,12 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
     let target = stream.headers.text(.path) ?? "/"
     let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     var headers: [(name: String, value: String)] = []
-    stream.headers.forEach { name, value, _ in headers.append((String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self))) }
+    stream.headers.forEach { name, value, _ in
+      headers.append((String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self)))
+    }
     return HTTPServerRequest(
       method: stream.headers.text(.method) ?? "GET", path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "",
-      headers: headers, body: [UInt8](stream.inbound.bytes), peer: Peer(stream.connection))
+      headers: headers, body: [UInt8](stream.inbound.bytes), peer: ConnectionPeer.of(stream.connection))
   }
 
   private func run(_ request: HTTPServerRequest) async {
@@ -64,6 +70,7 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
       if !(error is CancellationError) { server.events.unexpectedHTTPError(request.path, error, incident) }
       response = .text(500, "internal error, incident \(incident)\n")
     }
+    server.runningHandlers -= 1
     answer(response, toHead: request.method == "HEAD")
   }
 

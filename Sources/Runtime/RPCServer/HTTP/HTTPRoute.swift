@@ -25,7 +25,9 @@ public struct HTTPServerRequest: Sendable {
   public func queryValue(_ name: String) -> String? {
     for pair in query.split(separator: "&") {
       let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      let decode = { (text: Substring) in PercentEncoding.decode(text.utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }) }
+      let decode = { (text: Substring) in
+        PercentEncoding.decode(text.utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 })
+      }
       if let key = parts.first, decode(key) == name { return parts.count > 1 ? decode(parts[1]) : "" }
     }
     return nil

@@ -5,7 +5,7 @@ internal import RPC
 
 /// A server's share of one loop: its connections, and what their calls use together.
 // SAFETY: made on any thread and then used on its loop only.
-final class ServerLoop: HTTP2ConnectionDelegate, @unchecked Sendable {
+final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Sendable {
   let loop: EventLoop
   let resources: HTTP2LoopResources
   let routes: RouteTable
@@ -18,6 +18,8 @@ final class ServerLoop: HTTP2ConnectionDelegate, @unchecked Sendable {
   var runningHandlers = 0
   private var connections: [ObjectIdentifier: HTTP2Connection] = [:]
   private var isDraining = false
+  /// Calls with a deadline that began in this tick.
+  private var begunCalls: [GRPCServerCall] = []
   private var whenEmpty: [CheckedContinuation<Void, Never>] = []
 
   init(
@@ -45,6 +47,19 @@ final class ServerLoop: HTTP2ConnectionDelegate, @unchecked Sendable {
     }
   }
 
+  // MARK: Deadlines
+
+  /// Has a call's deadline watched from the end of this tick on.
+  func bound(_ call: GRPCServerCall) {
+    if begunCalls.isEmpty { loop.atEndOfTick(self) }
+    begunCalls.append(call)
+  }
+
+  func endOfTick() {
+    for call in begunCalls { call.startClock() }
+    begunCalls.removeAll(keepingCapacity: true)
+  }
+
   // MARK: Drain
 
   /// Says GOAWAY on every connection, and waits until the last is closed.
@@ -68,7 +83,11 @@ final class ServerLoop: HTTP2ConnectionDelegate, @unchecked Sendable {
   func connectionIsDraining(_ connection: HTTP2Connection) {}
 
   func connection(_ connection: HTTP2Connection, opened stream: HTTP2Stream) {
-    if let call = stream.handler as? GRPCServerCall, call.isReusable {
+    if var call = stream.handler as? GRPCServerCall, call.isReusable {
+      stream.handler = nil
+      // Whoever still holds the last call, a context that was passed on, must never see the next one's data.
+      if !isKnownUniquelyReferenced(&call) { call = GRPCServerCall(on: self) }
+      stream.handler = call
       call.open(stream)
     } else {
       let call = GRPCServerCall(on: self)

@@ -17,8 +17,11 @@ enum ServerRequestKind {
     let isGRPC = Self.isGRPC(headers)
     guard !headers.isTooLarge else {
       // The content type may be among the fields that were not kept: the path tells as well.
-      if case .rpc = entry?.target { self = .refusedRPC(.headersTooLarge(limit: server.configuration.http2.headerListBytes)) } else {
-        self = isGRPC
+      if case .rpc = entry?.target {
+        self = .refusedRPC(.headersTooLarge(limit: server.configuration.http2.headerListBytes))
+      } else {
+        self =
+          isGRPC
           ? .refusedRPC(.headersTooLarge(limit: server.configuration.http2.headerListBytes))
           : .http { _ in .text(431, "request header fields too large\n") }
       }

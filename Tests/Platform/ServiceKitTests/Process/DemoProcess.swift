@@ -36,6 +36,7 @@ final class DemoProcess: @unchecked Sendable {
     }
     for name in ["log", "ports"] { unlink("\(folder)/\(name)") }
     rmdir(folder)
+    if !portFile.isEmpty { unlink(portFile) }
   }
 
   /// A service that is ready, on ports that the system chose.
@@ -65,11 +66,7 @@ final class DemoProcess: @unchecked Sendable {
   /// The exit code, or 128 plus the signal that ended it.
   func exitCode() async throws -> Int32 {
     let id = id
-    let status = try await Self.pool.run {
-      var status: Int32 = 0
-      while waitpid(id, &status, 0) < 0 && errno == EINTR {}
-      return status
-    }
+    let status = try await Self.pool.run { Self.reap(id) }
     isWaitedFor = true
     return status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + (status & 0x7f)
   }
@@ -92,11 +89,7 @@ final class DemoProcess: @unchecked Sendable {
     let output = "/tmp/servicekit-output-\(UInt64.random(in: .min ... .max))"
     defer { unlink(output) }
     let id = try spawn(arguments, environment, output: output)
-    let status = try await pool.run {
-      var status: Int32 = 0
-      while waitpid(id, &status, 0) < 0 && errno == EINTR {}
-      return status
-    }
+    let status = try await pool.run { reap(id) }
     return (status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + (status & 0x7f), (try? TextFile.read(output)) ?? "")
   }
 
@@ -105,6 +98,17 @@ final class DemoProcess: @unchecked Sendable {
     try await run(
       ["curl", "-s", "-i", "--max-time", "10", "--http2-prior-knowledge"] + more + ["http://127.0.0.1:\(port)\(path)"]
     ).output
+  }
+
+  /// Waits for a process, and kills one that has not ended after half a minute, so that no test hangs. Blocks.
+  private static func reap(_ id: pid_t) -> Int32 {
+    let deadline = MonotonicInstant.now().advanced(by: .seconds(30))
+    var status: Int32 = 0
+    while waitpid(id, &status, WNOHANG) == 0 {
+      if MonotonicInstant.now() > deadline { kill(id, SIGKILL) }
+      usleep(5_000)
+    }
+    return status
   }
 
   private static func spawn(_ arguments: [String], _ environment: [String: String], output: String) throws -> pid_t {

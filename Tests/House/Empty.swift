@@ -1,1 +1,0 @@
-// The target is filled by its first slice.

@@ -1,0 +1,114 @@
+import RPC
+import RPCClient
+import RPCServer
+import Synchronization
+import TestAPI
+import TestSupport
+import Testing
+
+@Suite("Interceptors")
+struct InterceptorTests {
+  /// Notes when a call comes by.
+  struct Note: ServerInterceptor {
+    let name: String
+    let notes: Notes
+
+    func intercept(_ call: any ServerCall, next: MethodRoute.Serve) async throws {
+      notes.add(name + " in")
+      do { try await next(call) } catch {
+        notes.add(name + " failed")
+        throw error
+      }
+      notes.add(name + " out")
+      call.trailingMetadata["x-\(name)"] = "seen"
+    }
+  }
+
+  final class Notes: Sendable {
+    private let list = Mutex<[String]>([])
+    var all: [String] { list.withLock { $0 } }
+    func add(_ note: String) { list.withLock { $0.append(note) } }
+  }
+
+  /// Lets in who says a name, and tells the handler.
+  struct Door: ServerInterceptor {
+    func intercept(_ call: any ServerCall, next: MethodRoute.Serve) async throws {
+      guard let name = call.metadata["x-name"] else {
+        throw RPCError(.unauthenticated, "who are you?", metadata: ["x-hint": "x-name"])
+      }
+      call.values[EchoHandlers.CallerKey.self] = name
+      try await next(call)
+    }
+  }
+
+  @Test("The first is the outermost, and each may add trailers")
+  func order() async throws {
+    let notes = Notes()
+    let chain = ["a", "b", "c"].map { Note(name: $0, notes: notes) }
+    try await EchoServer.call(interceptors: chain) { client, _ in
+      let response = try await client.channel.unary(EchoService.Methods.echo, .init(), .init())
+      #expect(notes.all == ["a in", "b in", "c in", "c out", "b out", "a out"])
+      #expect(response.trailingMetadata["x-a"] == "seen" && response.trailingMetadata["x-c"] == "seen")
+    }
+  }
+
+  @Test("One that throws refuses the call: those inside and the handler never see it")
+  func refusal() async throws {
+    let notes = Notes()
+    let chain: [any ServerInterceptor] = [Note(name: "out", notes: notes), Door(), Note(name: "in", notes: notes)]
+    let reached = Tally("calls that reached the handler")
+    let handlers = EchoHandlers { _, _ in reached.add() }
+    try await EchoServer.call(handlers: handlers, interceptors: chain) { client, _ in
+      let error = await #expect(throws: RPCError.self) { _ = try await client.echo() }
+      #expect(error?.code == .unauthenticated)
+      #expect(error?.metadata["x-hint"] == "x-name")
+      #expect(notes.all == ["out in", "out failed"])
+      #expect(reached.value == 0)
+    }
+  }
+
+  @Test("A value that one attaches reaches the handler, and not the next call")
+  func values() async throws {
+    try await EchoServer.call(interceptors: [Door()]) { client, _ in
+      let first = try await client.guarded(options: .init(metadata: ["x-name": "ana"])).caller
+      #expect(first == "ana")
+      let second = try await client.guarded(options: .init(metadata: ["x-name": "bob"])).caller
+      #expect(second == "bob")
+    }
+  }
+
+  /// Adds metadata, and calls again after UNAVAILABLE.
+  struct Courier: ClientInterceptor {
+    let attempts: Tally
+
+    func intercept(
+      _ method: MethodInfo, _ options: CallOptions, next: (CallOptions) async throws(RPCError) -> Void
+    ) async throws(RPCError) {
+      var options = options
+      options.metadata["x-name"] = "courier"
+      while true {
+        attempts.add()
+        do throws(RPCError) { return try await next(options) } catch {
+          guard error.code == .unavailable, attempts.value < 3 else { throw error }
+        }
+      }
+    }
+  }
+
+  @Test("A client's interceptor adds metadata and may repeat a call")
+  func client() async throws {
+    let attempts = Tally("attempts")
+    var configuration = ClientChannelConfiguration()
+    configuration.interceptors = [Courier(attempts: attempts)]
+    let refused = Tally("refused")
+    let handlers = EchoHandlers { _, call in
+      #expect(call.metadata["x-name"] == "courier")
+      refused.add()
+      if refused.value < 3 { throw RPCError(.unavailable, "not yet") }
+    }
+    try await EchoServer.call(handlers: handlers, client: configuration) { client, _ in
+      _ = try await client.echo()
+      #expect(attempts.value == 3)
+    }
+  }
+}

@@ -1,0 +1,147 @@
+public import EventLoop
+public import HTTP2
+public import RPC
+public import RPCClient
+public import RPCServer
+internal import Synchronization
+public import TestAPI
+
+/// The echo service on a real socket, on loops of its own, for as long as one test needs it.
+public final class EchoServer: Sendable {
+  /// The loops that serve.
+  public let group: EventLoopGroup
+  /// Where it listens.
+  public let address: SocketAddress
+  /// What its handlers live through.
+  public let handlers: EchoHandlers
+  /// Open connections.
+  public let connections = Tally("open connections")
+  /// The server itself.
+  public let server: RPCServer
+  /// The certificate of the authority that signed the server's own, when it speaks TLS.
+  public let authority: [UInt8]?
+  private let record: Record
+
+  /// Unexpected errors as the server's owner sees them.
+  public struct Incident: Sendable {
+    /// What the caller was told.
+    public let id: String
+    /// What happened.
+    public let error: any Error
+  }
+
+  private final class Record: Sendable {
+    let incidents = Mutex<[Incident]>([])
+    let failures = Mutex<[HTTP2Error]>([])
+  }
+
+  /// Unexpected errors so far.
+  public var incidents: [Incident] { record.incidents.withLock { $0 } }
+  /// Connections that ended in an error, so far.
+  public var failures: [HTTP2Error] { record.failures.withLock { $0 } }
+
+  /// Starts to serve on a port that the system chooses.
+  ///
+  /// - Parameters:
+  ///   - loops: How many loops serve.
+  ///   - tls: Whether to encrypt, with a certificate of a fresh authority.
+  public static func start(
+    loops: Int = 1, tls: Bool = false, on address: String = "127.0.0.1:0", handlers: EchoHandlers = EchoHandlers(),
+    interceptors: [any ServerInterceptor] = [], http: [HTTPRoute] = [], fallback: HTTPRoute.Handler? = nil,
+    configuration: RPCServerConfiguration = .init()
+  ) throws -> EchoServer {
+    try EchoServer(loops, tls, address, handlers, interceptors, http, fallback, configuration)
+  }
+
+  private init(
+    _ loops: Int, _ tls: Bool, _ address: String, _ handlers: EchoHandlers, _ interceptors: [any ServerInterceptor],
+    _ http: [HTTPRoute], _ fallback: HTTPRoute.Handler?, _ configuration: RPCServerConfiguration
+  ) throws {
+    let record = Record()
+    let connections = connections
+    var events = RPCServerEvents()
+    events.connectionsChanged = { connections.add($0) }
+    events.connectionFailed = { _, error in record.failures.withLock { $0.append(error) } }
+    events.unexpectedError = { _, error, id in record.incidents.withLock { $0.append(.init(id: id, error: error)) } }
+    events.unexpectedHTTPError = { _, error, id in record.incidents.withLock { $0.append(.init(id: id, error: error)) } }
+    group = try EventLoopGroup(count: loops, name: "echo")
+    server = RPCServer(
+      on: group, services: [EchoService.routes(handlers)], interceptors: interceptors, http: http, fallback: fallback,
+      configuration: configuration, events: events)
+    var context: TLSContext?
+    if tls {
+      let root = TestAuthority()
+      let leaf = root.server()
+      context = try TLSContext(
+        .server(identity: .init(certificateChain: .bytes(leaf.certificateChain), privateKey: .bytes(leaf.privateKey))))
+      authority = root.certificate
+    } else {
+      authority = nil
+    }
+    self.record = record
+    self.handlers = handlers
+    self.address = try server.listen(on: SocketAddress(address), tls: context)
+  }
+
+  /// The port that it listens on.
+  public var port: UInt16 { address.port ?? 0 }
+
+  /// A channel to this server, in TLS when it speaks TLS.
+  public func channel(on group: EventLoopGroup, configuration: ClientChannelConfiguration = .init()) throws -> ClientChannel {
+    var configuration = configuration
+    if let authority { configuration.tls = try TLSContext(.client(trustRoots: .certificates(.bytes(authority)))) }
+    let target: ChannelTarget =
+      switch address.kind {
+      case .unix(let path): .unix(path: path)
+      default: .host("127.0.0.1", port: port)
+      }
+    return ClientChannel(to: target, on: group, configuration: configuration)
+  }
+
+  /// Drains and ends the loops. Afterwards no connection is open; whoever finds one throws.
+  public func stop(within limit: Duration = .seconds(10)) async throws {
+    await server.drain(within: limit)
+    try await connections.wait { $0 == 0 }
+    let left = OpenSockets.connected(onPort: port)
+    for loop in group.loops where loop.load != 0 { throw TimedOut("\(loop.name) counts \(loop.load) connections") }
+    group.shutDown()
+    if left > 0 { throw TimedOut("\(left) sockets of port \(port) were left open") }
+  }
+}
+
+extension EchoServer {
+  /// Starts a server, runs `body` on a client's loop, stops the server and proves that neither side left a socket open.
+  public static func run(
+    loops: Int = 1, tls: Bool = false, handlers: EchoHandlers = EchoHandlers(), interceptors: [any ServerInterceptor] = [],
+    http: [HTTPRoute] = [], fallback: HTTPRoute.Handler? = nil, configuration: RPCServerConfiguration = .init(),
+    _ body: @escaping @Sendable (EchoServer, EventLoopGroup) async throws -> Void
+  ) async throws {
+    let server = try start(
+      loops: loops, tls: tls, handlers: handlers, interceptors: interceptors, http: http, fallback: fallback,
+      configuration: configuration)
+    let clients = try EventLoopGroup(count: 1, name: "test")
+    let result: Result<Void, any Error>
+    do { result = .success(try await clients.loops[0].perform { try await body(server, clients) }) } catch {
+      result = .failure(error)
+    }
+    try await server.stop()
+    clients.shutDown()
+    try result.get()
+  }
+
+  /// Starts a server and runs `body` with a client of it, on the client's loop.
+  public static func call(
+    loops: Int = 1, tls: Bool = false, handlers: EchoHandlers = EchoHandlers(), interceptors: [any ServerInterceptor] = [],
+    configuration: RPCServerConfiguration = .init(), client: ClientChannelConfiguration = .init(),
+    _ body: @escaping @Sendable (EchoService.Client, EchoServer) async throws -> Void
+  ) async throws {
+    try await run(loops: loops, tls: tls, handlers: handlers, interceptors: interceptors, configuration: configuration) {
+      server, clients in
+      let channel = try server.channel(on: clients, configuration: client)
+      let result: Result<Void, any Error>
+      do { result = .success(try await body(EchoService.Client(channel), server)) } catch { result = .failure(error) }
+      await channel.close()
+      try result.get()
+    }
+  }
+}
