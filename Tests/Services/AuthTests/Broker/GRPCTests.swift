@@ -121,6 +121,8 @@ struct BrokerTests {
     try await BrokerDatabase.with(on: server) { database in
       try await BrokerFixture.with(database) { broker in
         _ = try await broker.exchange(broker.idToken())
+        // The tests' clusters write their log late, and the schema must outlive the crash.
+        try await database.script("checkpoint")
         try await server.stop(signal: 9)
         try await eventually { !broker.instance.health.isServing }
         let error = await #expect(throws: RPCError.self) { try await broker.exchange(broker.idToken()) }
@@ -175,15 +177,16 @@ struct BrokerTests {
 
   @Test("B-24: no ID token, cloud token, assertion, key or subject is in any log line at any level")
   func secrets() async throws {
-    try await Self.withBroker { broker in
+    try await Self.withBroker(["MINT_CACHE_ENABLED": "false"]) { broker in
       let token = FakeGoogle.token("planted-subject")
       _ = try await broker.exchange(token)
       _ = try await broker.get("/token?token=planted-query", token: token)
       _ = try await broker.get("/whoami", token: token + "planted-suffix")
       broker.google.set { $0.tokenFault = .status(400, #"{"error":"invalid_grant","error_description":"planted-description"}"#) }
-      broker.clock.advance(by: .seconds(1))
+      await #expect(throws: RPCError.self) { try await broker.exchange(token) }
       let log = broker.log.all.joined(separator: "\n")
       #expect(log.contains("outcome=OK") && log.contains("outcome=INVALID_ID_TOKEN"))
+      #expect(log.contains("invalid_grant"))
       let parts = token.split(separator: ".").map(String.init)
       let assertion = broker.google.sentAssertions.first.map { String($0.suffix(100)) } ?? "no assertion"
       let key = try FakeGoogle.account.privatePEM().split(separator: "\n").map(String.init)[3]

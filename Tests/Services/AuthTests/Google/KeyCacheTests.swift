@@ -55,6 +55,7 @@ struct KeyCacheTests {
       #expect(await fixture.verdict(FakeGoogle.token(key: FakeGoogle.nextKey)) == "accepted")
       #expect(fixture.google.keyFetches == 2)
       for number in 0..<50 {
+        fixture.clock.advance(by: .milliseconds(100))
         let stranger = try SigningKey(pem: FakeGoogle.impostor.privatePEM(), keyID: "made-up-\(number)")
         #expect(await fixture.verdict(FakeGoogle.token(key: stranger)) == "key_unknown")
       }

@@ -46,6 +46,6 @@ struct SaltedSubjects: SubjectHashing {
 
 extension PortFailure {
   init(_ error: DatabaseError) {
-    self.init(error.category == .cancelled ? .cancelled : .unavailable, reason: error.code.name)
+    self.init(error.category == .cancelled ? .cancelled : .unavailable, reason: error.description)
   }
 }
