@@ -73,13 +73,14 @@ let package = Package(
     floor("Runtime/MessagesCore", "MessagesCore", ["Buffers", "JSON"], exclude: ["README.md"]),
     floor(
       "Runtime/MessagesWire", "MessagesWire", ["Buffers", "MessagesCore", "CProtobufC", "CShims"], exclude: ["README.md"]),
-    floor("Runtime/HTTP2", "HTTP2", ["Buffers", "EventLoop", "CNghttp2", "COpenSSL", "CShims"]),
+    floor("Runtime/HTTP2", "HTTP2", ["Buffers", "EventLoop", "CNghttp2", "COpenSSL", "CShims"], exclude: ["README.md"]),
     floor("Runtime/RPC", "RPC", ["MessagesCore"]),
     floor("Runtime/WellKnown", "WellKnown", ["MessagesCore", "RPC"]),
     floor("Runtime/RPCWire", "RPCWire", ["Buffers", "HTTP2", "MessagesCore", "MessagesWire", "RPC", "WellKnown"]),
     floor(
       "Runtime/RPCServer", "RPCServer",
-      ["Buffers", "RPCWire", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "RPC", "WellKnown", "CShims", log]),
+      ["Buffers", "RPCWire", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "RPC", "WellKnown", "CShims", log],
+      exclude: ["README.md"]),
     floor(
       "Runtime/RPCClient", "RPCClient",
       ["Buffers", "RPCWire", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "RPC", "WellKnown", "CShims", log]),
