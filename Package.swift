@@ -100,7 +100,7 @@ let package = Package(
 
     // API and providers
     floor("API", "ParleyAPI", ["MessagesCore", "RPC", "WellKnown"], exclude: ["README.md"]),
-    floor("Providers/Google", "GoogleProvider", ["EventLoop", "JOSE", "JSON", "Outbound", log]),
+    floor("Providers/Google", "GoogleProvider", ["EventLoop", "JOSE", "JSON", "Outbound", log], exclude: ["README.md"]),
 
     // Services
     floor("Services/Auth/Domain", "AuthDomain"),

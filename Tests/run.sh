@@ -37,7 +37,7 @@ unset PGHOST PGPORT PGUSER PGDATABASE
 
 mkdir -p .local/logs
 log=.local/logs/swift-test.log
-"${SWIFT:-swift}" test --skip-build --disable-xctest "${flags[@]}" ${filter:+--filter "$filter"} 2>&1 | tee "$log"
+"${SWIFT:-swift}" test --skip-build --disable-xctest --no-parallel "${flags[@]}" ${filter:+--filter "$filter"} 2>&1 | tee "$log"
 count=$(grep -oE 'Test run with [0-9]+ tests?.*passed' "$log" | tail -n 1 || true)
 [[ $count =~ with\ [1-9] ]] || { say "no Swift test ran" >&2; exit 1; }
 said+=("Swift: $count")

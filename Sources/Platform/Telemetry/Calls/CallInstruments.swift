@@ -31,8 +31,8 @@ final class CallInstruments: @unchecked Sendable {
   let started: PrometheusCounter?
   private let registry: PrometheusRegistry?
   private let label: String
-  /// Calls that end OK, which are nearly all: without a look-up.
-  private let ok: Finished?
+  /// The address of the metrics of calls that end OK, which are nearly all, once there are some; `finished` keeps them.
+  private let ok = Atomic<UInt>(0)
   private let finished: UnsafeMutablePointer<AtomicLazyReference<Finished>>
   private static let statusCount = StatusCode.allCases.count
 
@@ -43,7 +43,6 @@ final class CallInstruments: @unchecked Sendable {
     JSONBytes.appendEscaped(path, to: &prefix)
     linePrefix = prefix + Array(#"","status":""#.utf8)
     started = registry?.counter("grpc_server_call_started_total", help: "Calls begun.", labels: [("grpc_method", label)])
-    ok = registry.map { Finished($0, label, .ok) }
     finished = .allocate(capacity: Self.statusCount)
     for index in 0..<Self.statusCount { (finished + index).initialize(to: AtomicLazyReference()) }
   }
@@ -55,10 +54,14 @@ final class CallInstruments: @unchecked Sendable {
 
   /// The metrics for a status: made at the first call that ends so, since most never come.
   func finished(_ status: StatusCode) -> Finished? {
-    if status == .ok { return ok }
+    if status == .ok, let known = UnsafeRawPointer(bitPattern: ok.load(ordering: .acquiring)) {
+      return Unmanaged<Finished>.fromOpaque(known).takeUnretainedValue()
+    }
     if let known = finished[status.rawValue].load() { return known }
     guard let registry else { return nil }
-    return finished[status.rawValue].storeIfNil(Finished(registry, label, status))
+    let made = finished[status.rawValue].storeIfNil(Finished(registry, label, status))
+    if status == .ok { ok.store(UInt(bitPattern: Unmanaged.passUnretained(made).toOpaque()), ordering: .releasing) }
+    return made
   }
 }
 

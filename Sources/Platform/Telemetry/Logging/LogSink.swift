@@ -16,6 +16,8 @@ public final class LogSink: Sendable {
   private let lost = Atomic(0)
   private let isWriting = Mutex(())
   private let buffers = AtomicLazyReference<Buffers>()
+  /// The address of what `buffers` holds: read for every line, without counting references.
+  private let buffersAddress = Atomic<UInt>(0)
 
   private final class Buffers: Sendable {
     let all: [LoopLogBuffer]
@@ -27,13 +29,17 @@ public final class LogSink: Sendable {
 
   /// Gathers the lines of these loops from now on. Only the first call counts.
   public func gather(on loops: [EventLoop]) {
-    _ = buffers.storeIfNil(Buffers(loops.map { LoopLogBuffer(on: $0, sink: self) }))
+    let kept = buffers.storeIfNil(Buffers(loops.map { LoopLogBuffer(on: $0, sink: self) }))
+    buffersAddress.store(UInt(bitPattern: Unmanaged.passUnretained(kept).toOpaque()), ordering: .releasing)
   }
 
   /// The buffer of the loop that the caller is on, if lines are gathered there.
   var currentBuffer: LoopLogBuffer? {
-    guard let buffers = buffers.load(), let loop = EventLoop.current else { return nil }
-    return buffers.all.first { $0.loop === loop }
+    guard let address = UnsafeRawPointer(bitPattern: buffersAddress.load(ordering: .acquiring)) else { return nil }
+    return Unmanaged<Buffers>.fromOpaque(address)._withUnsafeGuaranteedRef { buffers in
+      for buffer in buffers.all where buffer.loop.isCurrent { return buffer }
+      return nil
+    }
   }
 
   /// The same, with the loop's cache of the time of day.

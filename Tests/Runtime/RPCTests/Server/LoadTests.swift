@@ -1,5 +1,6 @@
 import EventLoop
 import RPC
+import RPCServer
 import RPCClient
 import Synchronization
 import TestAPI
