@@ -4,7 +4,7 @@
 public import MessagesCore
 public import RPC
 
-/// Why a call was refused: the reason of the `google.rpc.ErrorInfo` in the status, with the domain `broker.parley`.
+/// Why a call was refused: the reason of the `google.rpc.ErrorInfo` in the status, with the domain `parley.broker.v1`.
 public enum BrokerErrorReason: ProtoEnum {
   /// Not said.
   case unspecified
