@@ -194,7 +194,8 @@ class Auth(Program):
 
     def _listens(self):
         if self.port_file.exists():
-            self.ports = {name: int(address.rsplit(":", 1)[1]) for name, address in json.loads(self.port_file.read_text()).items()}
+            addresses = json.loads(self.port_file.read_text())
+            self.ports = {name: int(address.rsplit(":", 1)[1]) for name, address in addresses.items()}
             return True
         if not self.runs:
             raise AssertionError(f"{self.name} ended with {self.process.returncode}: {self.text()[-2000:]}")
@@ -362,7 +363,8 @@ class Stack:
         for wish in wishes:
             body = json.dumps({"aud": AUDIENCE, "sub": uuid.uuid4().hex, **wish}).replace("\\", "\\\\").replace('"', '\\"')
             parts.append("\n".join([
-                "silent", f'cacert = "{self.ground.ca}"', f'url = "{self.sandbox_url}/sandbox/google/id-token"', f'data-binary = "{body}"', 'write-out = "\\n"']))
+                "silent", f'cacert = "{self.ground.ca}"', f'url = "{self.sandbox_url}/sandbox/google/id-token"',
+                f'data-binary = "{body}"', 'write-out = "\\n"']))
         answers = run(["curl", "--config", "-"], input="\nnext\n".join(parts))
         return [json.loads(line)["token"] for line in answers.split("\n") if line.strip()]
 

@@ -27,7 +27,8 @@ class BrokerTests(Case):
     @classmethod
     def setUpClass(cls):
         # One user's limit is what is looked at; the edge is one address for all calls that come through it.
-        cls.stack = Stack(copies=2, edge=True, settings={"PARLEY_AUTH_IP_BURST": "1000", "PARLEY_AUTH_MINT_CACHE_ENABLED": "false"})
+        settings = {"PARLEY_AUTH_IP_BURST": "1000", "PARLEY_AUTH_MINT_CACHE_ENABLED": "false"}
+        cls.stack = Stack(copies=2, edge=True, settings=settings)
         cls.addClassCleanup(cls.stack.stop)
         cls.messages = cls.stack.ground.messages
         cls.auth = cls.stack.copies[0]
@@ -90,7 +91,8 @@ class BrokerTests(Case):
             with self.subTest(wish=wish):
                 address = self.stack.address()
                 metadata = self.stack.metadata(token, address)
-                error = self.status_of(self.broker.ExchangeToken, self.messages.ExchangeTokenRequest(), metadata=metadata, timeout=20)
+                error = self.status_of(
+                    self.broker.ExchangeToken, self.messages.ExchangeTokenRequest(), metadata=metadata, timeout=20)
                 self.assertEqual((error.code(), error.details()), (grpc.StatusCode.UNAUTHENTICATED, "invalid id token"))
                 info = details(error)["ErrorInfo"]
                 self.assertEqual((info.reason, info.domain), ("INVALID_ID_TOKEN", ERROR_DOMAIN))
@@ -120,8 +122,9 @@ class BrokerTests(Case):
         token = self.stack.id_token()
         began = time.monotonic()
         answers = subprocess.run(
-            ["curl", "-sS", "-Z", "--parallel-immediate", "--parallel-max", "40", "--max-time", "30", "--http1.1", "-o", os.devnull,
-             "-w", "%{http_code} %header{retry-after}\\n", "-H", f"Authorization: Bearer {token}", f"{self.stack.http}/whoami?[1-40]"],
+            ["curl", "-sS", "-Z", "--parallel-immediate", "--parallel-max", "40", "--max-time", "30", "--http1.1",
+             "-o", os.devnull, "-w", "%{http_code} %header{retry-after}\\n", "-H", f"Authorization: Bearer {token}",
+             f"{self.stack.http}/whoami?[1-40]"],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60, text=True, check=True).stdout.splitlines()
         seconds = int(time.monotonic() - began)
         passed = answers.count("200 ")
@@ -160,24 +163,30 @@ class BrokerTests(Case):
         self.stack.fault("/google/token", delayMs=5000)
         self.addCleanup(self.stack.end_faults)
         token = self.stack.id_token()
-        began = time.monotonic()
-        error = self.status_of(
-            self.broker.ExchangeToken, self.messages.ExchangeTokenRequest(), metadata=self.stack.metadata(token), timeout=1.0)
-        took = time.monotonic() - began
-        self.assertEqual(error.code(), grpc.StatusCode.DEADLINE_EXCEEDED)
-        self.assertTrue(1.0 <= took <= 1.25, took)
-        # grpcio gives up by itself. Here the server is the only one who watches the clock.
+
+        def late_by_grpcio():
+            began = time.monotonic()
+            error = self.status_of(
+                self.broker.ExchangeToken, self.messages.ExchangeTokenRequest(), metadata=self.stack.metadata(token), timeout=1)
+            self.assertEqual(error.code(), grpc.StatusCode.DEADLINE_EXCEEDED)
+            return time.monotonic() - began - 1
+
+        # grpcio gives up by itself; curl waits for what the server says.
         empty = self.stack.folder / "empty-message"
         empty.write_bytes(bytes(5))
-        began = time.monotonic()
-        status, headers, _, _ = self.stack.curl(
-            f"http://127.0.0.1:{self.auth.ports['grpc']}/parley.broker.v1.TokenBrokerService/ExchangeToken",
-            "--http2-prior-knowledge", "-H", "content-type: application/grpc", "-H", "te: trailers", "-H", "grpc-timeout: 1000m",
-            "-H", f"x-forwarded-for: {self.stack.address()}", "--data-binary", f"@{empty}", token=token)
-        took = time.monotonic() - began
-        self.assertEqual((status, headers.get("grpc-status")), (200, "4"), headers)
-        # The rest is curl's own start.
-        self.assertTrue(1.0 <= took <= 1.35, took)
+
+        def late_by_curl():
+            status, headers, took, _ = self.stack.curl(
+                f"http://127.0.0.1:{self.auth.ports['grpc']}/parley.broker.v1.TokenBrokerService/ExchangeToken",
+                "--http2-prior-knowledge", "-H", "content-type: application/grpc", "-H", "te: trailers",
+                "-H", "grpc-timeout: 1S", "-H", f"x-forwarded-for: {self.stack.address()}", "--data-binary", f"@{empty}", "-w", "%{time_total}", token=token)
+            self.assertEqual((status, headers.get("grpc-status")), (200, "4"), headers)
+            return float(took) - 1
+
+        for late in (late_by_grpcio, late_by_curl):
+            # Three times, since a busy machine may keep anyone waiting once.
+            times = [late() for _ in range(3)]
+            self.assertTrue(0 <= min(times) <= 0.25, times)
 
     def test_cancelled_by_the_caller(self):
         """A caller's cancellation reaches the server, which stops working on the call."""

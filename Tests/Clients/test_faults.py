@@ -146,7 +146,8 @@ class TerminationTests(Case):
             self.assertRegex(error.details(), r"(?i)failed to connect|connection refused|GOAWAY")
         answered = len(auth.calls("ExchangeToken", "OK"))
         self.assertEqual(answered, load.answered + len(calls))
-        self.assertEqual(len([record for record in auth.records(logger="parley.access") if "ExchangeToken" in record["method"]]), answered)
+        logged = [record for record in auth.records(logger="parley.access") if "ExchangeToken" in record["method"]]
+        self.assertEqual(len(logged), answered)
         self.assertFalse(auth.port_file.exists())
 
     def test_second_signal_ends_at_once(self):

@@ -16,7 +16,8 @@ END_STREAM, END_HEADERS = 1, 4
 
 def frame(kind, flags=0, stream=0, payload=b"", length=None):
     """A frame; `length` is what its header claims."""
-    return struct.pack(">I", length if length is not None else len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
+    size = len(payload) if length is None else length
+    return struct.pack(">I", size)[1:] + struct.pack(">BBI", kind, flags, stream) + payload
 
 
 def field(name, value):
@@ -88,7 +89,8 @@ class HostileTests(Case):
     def test_garbage(self):
         """What is not HTTP/2 at all ends the connection."""
         noise = random.Random(7)
-        for data in (noise.randbytes(4096), b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00", bytes(1000)):
+        http1, hello = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00"
+        for data in (noise.randbytes(4096), http1, hello, bytes(1000)):
             with self.subTest(data=data[:8]):
                 connection = self.connect()
                 self.send(connection, data)
@@ -100,7 +102,9 @@ class HostileTests(Case):
         for seed in range(40):
             noise = random.Random(seed)
             frames = b"".join(
-                frame(noise.randrange(12), noise.randrange(256), noise.choice((0, 1, 3, 2**31 - 1)), noise.randbytes(noise.randrange(64)))
+                frame(
+                    noise.randrange(12), noise.randrange(256), noise.choice((0, 1, 3, 2**31 - 1)),
+                    noise.randbytes(noise.randrange(64)))
                 for _ in range(20))
             connection = self.connect()
             self.send(connection, PREFACE + frame(SETTINGS) + frames)

@@ -92,7 +92,8 @@ class SecretsTests(Case):
     def refusals(self):
         wishes = {
             "for another audience": {"aud": "other"}, "expired": {"expiresIn": -120}, "unsigned": {"alg": "none"},
-            "by the public key": {"alg": "HS256-public-key"}, "of an unknown key": {"kid": "nobody"}, "of no subject": {"sub": ""},
+            "by the public key": {"alg": "HS256-public-key"}, "of an unknown key": {"kid": "nobody"},
+            "of no subject": {"sub": ""},
         }
         for name, token in zip(wishes, self.stack.id_tokens(list(wishes.values()))):
             self.assertEqual(self.call(self.secret(f"token {name}", token)), grpc.StatusCode.UNAUTHENTICATED, name)
