@@ -31,36 +31,4 @@ struct LoadTests {
       for peer in peers { peer.close() }
     }
   }
-
-  @Test("A drain under load answers every call that a handler saw, and the others learn that none did", arguments: [false, true])
-  func drain(_ tls: Bool) async throws {
-    let served = Tally("calls served")
-    let handlers = EchoHandlers { _, _ in
-      served.add()
-      try await EventLoop.current?.sleep(for: .milliseconds(1))
-    }
-    try await EchoServer.call(tls: tls, handlers: handlers) { client, server in
-      let answered = Tally("calls answered")
-      let codes = Mutex<Set<StatusCode>>([])
-      let callers = (0..<50).map { _ in
-        EventLoop.current?.spawn {
-          while true {
-            do throws(RPCError) {
-              _ = try await client.echo()
-              answered.add()
-            } catch {
-              codes.withLock { _ = $0.insert(error.code) }
-              return
-            }
-          }
-        }
-      }
-      try await answered.reaches(500)
-      await server.server.drain(within: .seconds(10))
-      for caller in callers { await caller?.value }
-      #expect(answered.value == served.value)
-      #expect(codes.withLock { $0 } == [.unavailable])
-      #expect(server.connections.value == 0)
-    }
-  }
 }
