@@ -12,9 +12,16 @@ from stack import BINARIES, Case, Stack, await_true
 PATTERNS = [re.compile(rb"eyJ[\w-]{10,}\.eyJ[\w-]{10,}"), re.compile(rb"ya29\.[\w-]{5,}"), re.compile(rb"PRIVATE KEY")]
 
 
+def pieces(secret):
+    """A short secret, or the stretches of a long one: any 80 characters of it contain one of them."""
+    if len(secret) < 80:
+        return [secret.encode()]
+    return [secret[start:start + 40].encode() for start in range(0, len(secret) - 39, 40)]
+
+
 def leaks(text, secrets):
-    """What of the secrets stands in a text, by their names, and which pattern matches."""
-    found = [name for name, secret in secrets.items() if secret.encode() in text]
+    """What of the secrets stands in a text, if only in part, by their names, and which pattern matches."""
+    found = [name for name, secret in secrets.items() if any(piece in text for piece in pieces(secret))]
     return found + [pattern.pattern.decode() for pattern in PATTERNS if pattern.search(text)]
 
 
@@ -174,4 +181,6 @@ class SecretsTests(Case):
         token = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxIn0aaaaaa.c2lnbmF0dXJl"
         self.assertEqual(leaks(b'{"detail":"planted"}', {"a password": "planted"}), ["a password"])
         self.assertEqual(len(leaks(f"Authorization: Bearer {token}".encode(), {})), 1)
+        long = "".join(map(str, range(200)))
+        self.assertEqual(leaks(f"detail {long[131:211]}...".encode(), {"a token": long}), ["a token"])
         self.assertEqual(leaks(b"nothing here", {"a password": "planted"}), [])
