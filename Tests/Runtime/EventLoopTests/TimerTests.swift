@@ -71,7 +71,7 @@ struct TimerTests {
   }
 
   @Test("A sleep is as long as it should be, and none at all in the past")
-  func sleep() async throws {
+  func sleepLength() async throws {
     try await onLoop { loop in
       let start = MonotonicInstant.now()
       try await loop.sleep(for: .milliseconds(30))

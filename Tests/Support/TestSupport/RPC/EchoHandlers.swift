@@ -21,25 +21,30 @@ public final class EchoHandlers: EchoService.Handlers {
   /// Handlers; `beforeEcho` may fail or delay an `Echo`.
   public init(beforeEcho: (@Sendable (EchoRequest, CallContext) async throws -> Void)? = nil) { self.beforeEcho = beforeEcho }
 
+  /// Returns the request.
   public func echo(_ request: EchoRequest, _ call: CallContext) async throws -> EchoResponse {
     if let beforeEcho { try await beforeEcho(request, call) }
     return EchoResponse(text: request.text, body: request.body, sequence: request.sequence)
   }
 
+  /// Returns the tree, with the fields that nobody knows.
   public func echoTree(_ request: EchoTreeRequest, _ call: CallContext) async throws -> EchoTreeResponse {
     var response = EchoTreeResponse(tree: request.tree)
     response.unknownFields = request.unknownFields
     return response
   }
 
+  /// Returns the object.
   public func echoStruct(_ request: EchoStructRequest, _ call: CallContext) async throws -> EchoStructResponse {
     EchoStructResponse(object: request.object)
   }
 
+  /// Returns the descriptor.
   public func echoDescriptor(_ request: EchoDescriptorRequest, _ call: CallContext) async throws -> EchoDescriptorResponse {
     EchoDescriptorResponse(file: request.file)
   }
 
+  /// Fails as it is told; a code outside the table is an unexpected error.
   public func fail(_ request: FailRequest, _ call: CallContext) async throws -> FailResponse {
     guard let code = StatusCode(rawValue: Int(request.code)) else { throw Unexpected(secret: request.message) }
     guard code != .ok else { return FailResponse() }
@@ -54,6 +59,7 @@ public final class EchoHandlers: EchoService.Handlers {
     throw error
   }
 
+  /// Waits until it is cancelled.
   public func sleep(_ request: SleepRequest, _ call: CallContext) async throws -> SleepResponse {
     sleeping.add()
     do {
@@ -64,6 +70,7 @@ public final class EchoHandlers: EchoService.Handlers {
     }
   }
 
+  /// Returns the metadata received and sends what it was given.
   public func metadata(_ request: MetadataRequest, _ call: CallContext) async throws -> MetadataResponse {
     for (name, value) in request.initial.sorted(by: { $0.key < $1.key }) { add(name, value, to: &call.initialMetadata) }
     for (name, value) in request.trailing.sorted(by: { $0.key < $1.key }) { add(name, value, to: &call.trailingMetadata) }
@@ -79,6 +86,7 @@ public final class EchoHandlers: EchoService.Handlers {
     return MetadataResponse(received: received)
   }
 
+  /// Counts up to a number.
   public func count(_ request: CountRequest, _ responses: ResponseWriter<CountResponse>, _ call: CallContext) async throws {
     defer { ended.add() }
     let payload = Bytes([UInt8](repeating: 0, count: Int(request.payloadSize)))
@@ -89,6 +97,7 @@ public final class EchoHandlers: EchoService.Handlers {
     }
   }
 
+  /// Adds up what it is sent.
   public func sum(_ requests: RequestStream<SumRequest>, _ call: CallContext) async throws -> SumResponse {
     var response = SumResponse()
     for try await request in requests {
@@ -99,12 +108,14 @@ public final class EchoHandlers: EchoService.Handlers {
     return response
   }
 
+  /// Returns each message as it comes.
   public func chat(
     _ requests: RequestStream<ChatRequest>, _ responses: ResponseWriter<ChatResponse>, _ call: CallContext
   ) async throws {
     for try await request in requests { try await responses.write(ChatResponse(text: request.text)) }
   }
 
+  /// Returns the name that an interceptor has attached.
   public func guarded(_ request: GuardedRequest, _ call: CallContext) async throws -> GuardedResponse {
     GuardedResponse(caller: call[CallerKey.self] ?? "nobody")
   }
@@ -121,6 +132,7 @@ public final class EchoHandlers: EchoService.Handlers {
 
   /// Where an interceptor puts the caller's name for `Guarded`.
   public enum CallerKey: CallValueKey {
+    /// A name.
     public typealias Value = String
   }
 }

@@ -167,6 +167,7 @@ public final class HTTP2Peer: DescriptorHandler, @unchecked Sendable {
   /// The code of the last GOAWAY heard.
   public var goawayCode: UInt32? { frames.last { $0.type == HTTP2Frame.Kind.goaway.rawValue }?.number(at: 4) }
 
+  /// Moves what the socket has ready, and tells whoever waits.
   public func descriptorIsReady(_ readiness: Readiness) {
     if readiness.contains(.writable) { flush() }
     if readiness.contains(.readable) || readiness.contains(.failed) { read() }
