@@ -20,12 +20,15 @@ import TestAPI
     var routes = [
       MethodRoute.unary(echo) { request, _ in EchoResponse(text: request.text, body: request.body, sequence: request.sequence) }
     ]
-    if let url = options.database { routes.append(try await readRoute(Database(DatabaseConfiguration(url), group: group, log: Logger(label: "bench")))) }
+    if let url = options.database {
+      routes.append(try await readRoute(Database(DatabaseConfiguration(url), group: group, log: Logger(label: "bench"))))
+    }
     let descriptor = ServiceDescriptor(name: service, methods: routes.map(\.method))
     // As in every service: calls are counted, bounded in time, and logged at level info.
     let sink = LogSink()
     sink.gather(on: group.loops)
-    let telemetry = TelemetryInterceptor(services: [descriptor], metrics: PrometheusRegistry(), log: AccessLog(sink, oneInOK: options.oneInOK))
+    let telemetry = TelemetryInterceptor(
+      services: [descriptor], metrics: PrometheusRegistry(), log: AccessLog(sink, oneInOK: options.oneInOK))
     var configuration = RPCServerConfiguration()
     configuration.maximumCallDuration = .seconds(60)
     let server = RPCServer(

@@ -51,7 +51,7 @@ enum FileContents {
     while MonotonicInstant.now() < end {
       let text = ToolProcess.text(path)
       if !text.isEmpty { return text }
-      try await Task.sleep(for: .milliseconds(10))
+      try await Task.sleep(for: .milliseconds(10))  // between two looks
     }
     throw ToolFailure(description: "\(path) stays empty")
   }

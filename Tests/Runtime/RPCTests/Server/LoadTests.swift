@@ -1,7 +1,7 @@
 import EventLoop
 import RPC
-import RPCServer
 import RPCClient
+import RPCServer
 import Synchronization
 import TestAPI
 import TestSupport
