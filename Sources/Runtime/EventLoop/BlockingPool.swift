@@ -5,8 +5,7 @@ internal import Synchronization
 ///
 /// Threads start when they are first needed, at most ``maximumThreads``, and end when the pool is shut down. What waits
 /// beyond them queues in order.
-// SAFETY: the queue is only touched with `mutex` held; the condition variable belongs to it.
-public final class BlockingPool: @unchecked Sendable {
+public final class BlockingPool {
   /// The most threads that run at once.
   public let maximumThreads: Int
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -86,3 +85,6 @@ public final class BlockingPool: @unchecked Sendable {
     pthread_mutex_unlock(mutex)
   }
 }
+
+// SAFETY: the queue is only touched with `mutex` held; the condition variable belongs to it.
+extension BlockingPool: @unchecked Sendable {}

@@ -9,8 +9,7 @@ internal import Synchronization
 ///
 /// A tick: wait for readiness, tell the handlers, fire timers, take messages from other threads, run the jobs that were
 /// waiting, then the end-of-tick work (one write per connection, one sync per database connection).
-// SAFETY: all state but `remote` and `loadCount` is touched by the loop's own thread only, which debug builds assert.
-public final class EventLoop: TaskExecutor, @unchecked Sendable {
+public final class EventLoop: TaskExecutor {
   /// Names the loop in logs and thread lists.
   public let name: String
   /// How busy the loop is, in whatever unit its users count (connections); compared when a new connection needs a home.
@@ -239,3 +238,6 @@ public protocol EndOfTickWork: AnyObject {
   /// Called once per request by ``EventLoop/atEndOfTick(_:)``.
   func endOfTick()
 }
+
+// SAFETY: all state but `remote` and `loadCount` is touched by the loop's own thread only, which debug builds assert.
+extension EventLoop: @unchecked Sendable {}

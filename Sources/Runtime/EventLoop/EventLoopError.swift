@@ -35,5 +35,6 @@ public struct EventLoopError: Error, Sendable, CustomStringConvertible {
     return .init(.systemCall, "\(name): \(String(cString: strerror(number)))", errno: number)
   }
 
+  /// The message.
   public var description: String { message }
 }

@@ -5,8 +5,7 @@ internal import Glibc
 ///
 /// Accepting is the one step that crosses threads, so a socket that was inherited from a supervisor works too. Out of
 /// descriptors, it gives up its reserve to refuse the newest connection cleanly and pauses, instead of spinning.
-// SAFETY: after `start`, everything is touched on `loop` only.
-public final class Listener: DescriptorHandler, @unchecked Sendable {
+public final class Listener: DescriptorHandler {
   /// Receives a connected, non-blocking descriptor on the loop that shall own it. One unit of load is the connection's
   /// already: its owner gives it back with ``EventLoop/giveBackLoad()`` when it closes.
   public typealias Accepted = @Sendable (_ descriptor: Int32, _ peer: SocketAddress, _ loop: EventLoop) -> Void
@@ -93,6 +92,7 @@ public final class Listener: DescriptorHandler, @unchecked Sendable {
     if ownsPath, case .unix(let path) = address.kind { unlink(path) }
   }
 
+  /// Accepts what waits; called by the loop.
   public func descriptorIsReady(_ readiness: Readiness) {
     for _ in 0..<Self.acceptsPerTick {
       var storage = sockaddr_storage()
@@ -148,3 +148,6 @@ public final class Listener: DescriptorHandler, @unchecked Sendable {
     if address.withSockaddr({ connect(probe, $0, $1) }) != 0 && errno == ECONNREFUSED { unlink(path) }
   }
 }
+
+// SAFETY: after `start`, everything is touched on `loop` only.
+extension Listener: @unchecked Sendable {}

@@ -2,8 +2,7 @@ internal import CShims
 internal import Glibc
 
 /// A thread of the process that runs one body and can be waited for.
-// SAFETY: written once in `init`, before anybody else can see it.
-public final class LoopThread: @unchecked Sendable {
+public final class LoopThread {
   private var handle = pthread_t()
 
   /// Starts a thread; `name` is what thread lists show (15 bytes).
@@ -31,3 +30,6 @@ public final class LoopThread: @unchecked Sendable {
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
   }
 }
+
+// SAFETY: written once in `init`, before anybody else can see it.
+extension LoopThread: @unchecked Sendable {}

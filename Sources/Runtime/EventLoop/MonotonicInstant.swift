@@ -17,6 +17,7 @@ public struct MonotonicInstant: Sendable, Hashable, Comparable {
   /// The end of time: a deadline that never comes.
   public static let distantFuture = MonotonicInstant(nanoseconds: .max)
 
+  /// Earlier comes first.
   @inlinable
   public static func < (left: MonotonicInstant, right: MonotonicInstant) -> Bool { left.nanoseconds < right.nanoseconds }
 

@@ -1,7 +1,9 @@
 /// What a descriptor is watched for, or what has become possible on it.
 public struct Readiness: OptionSet, Sendable, Hashable {
+  /// One bit for each kind.
   public let rawValue: UInt32
 
+  /// A set of the kinds whose bits are set.
   @inlinable
   public init(rawValue: UInt32) { self.rawValue = rawValue }
 

@@ -1,7 +1,9 @@
 /// Why a stream or a connection ended, as RFC 9113, section 7 numbers it.
 public struct HTTP2ErrorCode: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+  /// The number on the wire.
   public let rawValue: UInt32
 
+  /// The code of a number, known or not.
   public init(rawValue: UInt32) { self.rawValue = rawValue }
 
   /// A graceful end.
@@ -39,6 +41,7 @@ public struct HTTP2ErrorCode: RawRepresentable, Sendable, Hashable, CustomString
     "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
   ]
 
+  /// The name in the RFC.
   public var description: String { rawValue < Self.names.count ? Self.names[Int(rawValue)] : "error \(rawValue)" }
 }
 
@@ -70,5 +73,6 @@ public struct HTTP2Error: Error, Sendable, CustomStringConvertible {
     self.message = message
   }
 
+  /// The kind and the message.
   public var description: String { "\(code.name): \(message)" }
 }

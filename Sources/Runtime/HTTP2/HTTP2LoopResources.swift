@@ -5,8 +5,7 @@ internal import Glibc
 /// What all connections of one loop share: buffers for reading and writing, nghttp2's memory, and streams to reuse.
 ///
 /// An idle connection therefore holds no buffer. Confined to its loop.
-// SAFETY: made on any thread and then used on its loop only, which debug builds assert.
-public final class HTTP2LoopResources: @unchecked Sendable {
+public final class HTTP2LoopResources {
   /// The loop that it belongs to.
   public let loop: EventLoop
   /// What each connection may cost.
@@ -54,3 +53,6 @@ public final class HTTP2LoopResources: @unchecked Sendable {
     if streams.count < Self.keptStreams { streams.append(stream) }
   }
 }
+
+// SAFETY: made on any thread and then used on its loop only, which debug builds assert.
+extension HTTP2LoopResources: @unchecked Sendable {}

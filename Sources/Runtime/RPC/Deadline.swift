@@ -34,6 +34,7 @@ public struct Deadline: Sendable, Hashable, Comparable {
   /// Whether it has passed.
   public var hasPassed: Bool { Self.clock() >= monotonicNanoseconds }
 
+  /// Earlier comes first.
   public static func < (left: Deadline, right: Deadline) -> Bool { left.monotonicNanoseconds < right.monotonicNanoseconds }
 
   private static func clock() -> UInt64 {

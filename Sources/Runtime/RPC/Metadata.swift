@@ -31,6 +31,7 @@ public struct Metadata: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   /// No entries.
   public init() {}
 
+  /// Text entries in the order written.
   public init(dictionaryLiteral elements: (String, String)...) {
     for (name, value) in elements { append(name, value) }
   }

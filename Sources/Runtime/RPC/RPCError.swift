@@ -38,6 +38,7 @@ public struct RPCError: Error, Sendable, CustomStringConvertible {
     return metadata["retry-after"].flatMap(Int64.init).map { .seconds($0) }
   }
 
+  /// Code, reason and message, for logs.
   public var description: String {
     let reason = reason.map { " [\($0)]" } ?? ""
     return "\(code.name)\(reason): \(message)"

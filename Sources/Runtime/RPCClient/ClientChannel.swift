@@ -25,11 +25,13 @@ public final class ClientChannel: Channel {
     for part in loops { part.loop.execute { part.close() } }
   }
 
+  /// Makes a unary call; see ``Channel``.
   public func unary<Request: Message, Response: Message>(
     _ method: MethodDescriptor<Request, Response>, _ request: Request, _ options: CallOptions
   ) async throws(RPCError) -> ClientResponse<Response> {
     let home = home()
-    return try await home.loop.visit { () async throws(RPCError) in try await self.intercepted(method, request, options, on: home) }
+    return try await home.loop.visit { () async throws(RPCError) in try await self.intercepted(method, request, options, on: home)
+    }
   }
 
   /// Ends every connection once its calls are done; calls made afterwards are UNAVAILABLE.

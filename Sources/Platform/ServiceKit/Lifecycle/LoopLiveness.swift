@@ -4,8 +4,7 @@ internal import Synchronization
 /// Whether every loop still turns: each leaves the time on its own clock four times a second.
 ///
 /// It watches from when it is made until ``stop()``.
-// SAFETY: timers are used on their loops only; the beats are atomic.
-public final class LoopLiveness: @unchecked Sendable {
+public final class LoopLiveness {
   // SAFETY: the timer is used on the loop only; the time is atomic.
   private final class Beat: @unchecked Sendable {
     let loop: EventLoop
@@ -47,3 +46,6 @@ public final class LoopLiveness: @unchecked Sendable {
     }
   }
 }
+
+// SAFETY: timers are used on their loops only; the beats are atomic.
+extension LoopLiveness: @unchecked Sendable {}

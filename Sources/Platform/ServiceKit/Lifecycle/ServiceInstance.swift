@@ -84,7 +84,6 @@ public final class ServiceInstance: Sendable {
       activation.closeOnExec()
       (addresses, admin) = try Listeners(settings, activation).open(server, pages, resources)
       portFile = settings[StandardKeys.portFile].map { PortFile(path: $0.path) }
-      try portFile?.write(addresses)
     } catch {
       liveness.stop()
       await server.drain(within: .zero)
@@ -97,7 +96,11 @@ public final class ServiceInstance: Sendable {
     self.resources = resources
     self.liveness = liveness
     loops = resources.loops
-    group = Self.group(server, parts.jobs, health, settings[StandardKeys.drainTimeout], log)
+    let (file, bound) = (portFile, addresses)
+    let running = RunningServer(server: server, health: health, limit: settings[StandardKeys.drainTimeout], log: log) {
+      try file?.write(bound)
+    }
+    group = Self.group(running, parts.jobs, log)
     health.started()
   }
 
@@ -119,7 +122,7 @@ public final class ServiceInstance: Sendable {
 
   /// The server is the last in the list, hence the first to stop: jobs work on until the last call is answered.
   private static func group(
-    _ server: RPCServer, _ jobs: [BackgroundJob], _ health: HealthStatus, _ limit: Duration, _ log: Logger
+    _ server: RunningServer, _ jobs: [BackgroundJob], _ log: Logger
   ) -> ServiceGroup {
     var quiet = log
     quiet.logLevel = max(log.logLevel, .warning)
@@ -128,8 +131,7 @@ public final class ServiceInstance: Sendable {
         service: RunningJob(job: job), successTerminationBehavior: .ignore, failureTerminationBehavior: .cancelGroup,
         serviceName: job.name)
     }
-    let serving = ServiceGroupConfiguration.ServiceConfiguration(
-      service: RunningServer(server: server, health: health, limit: limit, log: log), serviceName: "server")
+    let serving = ServiceGroupConfiguration.ServiceConfiguration(service: server, serviceName: "server")
     return ServiceGroup(configuration: .init(services: running + [serving], logger: quiet))
   }
 }
@@ -147,8 +149,11 @@ private struct RunningServer: ServiceLifecycle.Service {
   let health: HealthStatus
   let limit: Duration
   let log: Logger
+  /// Tells the ports: only now, since whoever reads them may send a signal the moment after.
+  let announce: @Sendable () throws -> Void
 
   func run() async throws {
+    try announce()
     // Also the way out when a job failed and the group is cancelled.
     try? await gracefulShutdown()
     health.startDraining()

@@ -7,6 +7,7 @@ public struct RequestStream<Element: Message>: AsyncSequence, AsyncIteratorProto
   /// The requests of `call`.
   public init(_ call: any ServerCall) { self.call = call }
 
+  /// The stream itself: there is one reader.
   public func makeAsyncIterator() -> RequestStream { self }
 
   /// The next request, or nil after the last.

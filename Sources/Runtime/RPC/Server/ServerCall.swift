@@ -41,6 +41,7 @@ public protocol ServerCall: AnyObject, Sendable {
 }
 
 extension ServerCall {
+  /// Looks it up in ``metadata``.
   public func metadataText(_ name: String) -> String? { metadata[name] }
 }
 

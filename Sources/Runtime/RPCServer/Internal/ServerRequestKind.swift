@@ -48,7 +48,9 @@ enum ServerRequestKind {
 
   /// `application/grpc`, alone, with a parameter, or with the proto format; not `application/grpc-web`.
   private static func isGRPC(_ headers: HeaderBlock) -> Bool {
-    if headers.value(.contentType, is: "application/grpc") || headers.value(.contentType, is: "application/grpc+proto") { return true }
+    if headers.value(.contentType, is: "application/grpc") || headers.value(.contentType, is: "application/grpc+proto") {
+      return true
+    }
     return headers.value(.contentType)?.starts(with: "application/grpc;".utf8) ?? false
   }
 

@@ -106,7 +106,7 @@ public final class EchoServer: Sendable {
     // The port is free by now, and another test's socket may have been given it: that one goes, a leak stays.
     let loop = group.loops[0]
     for _ in 0..<200 where left > 0 {
-      try await loop.host { try await loop.sleep(for: .milliseconds(20)) }
+      try await loop.visit { try await loop.sleep(for: .milliseconds(20)) }
       left = OpenSockets.connected(onPort: port)
     }
     for loop in group.loops where loop.load != 0 { throw TimedOut("\(loop.name) counts \(loop.load) connections") }

@@ -5,8 +5,7 @@ internal import Glibc
 ///
 /// It answers SETTINGS and PING by itself unless told not to, and opens its windows wide at the start. Confined to its loop: use
 /// it inside ``EventLoop/EventLoop/perform(_:)``.
-// SAFETY: used on its loop only, which debug builds assert.
-public final class HTTP2Peer: DescriptorHandler, @unchecked Sendable {
+public final class HTTP2Peer: DescriptorHandler {
   /// What came on one stream.
   public struct Exchange: Sendable {
     /// Header lists in the order in which they came.
@@ -259,3 +258,6 @@ public final class HTTP2Peer: DescriptorHandler, @unchecked Sendable {
     }
   }
 }
+
+// SAFETY: used on its loop only, which debug builds assert.
+extension HTTP2Peer: @unchecked Sendable {}
