@@ -56,6 +56,18 @@ binaries() {
   printf '%s\n' "$folder"
 }
 
+# A checkout that was closed to the account since takes the cluster with it: it goes where the account can still reach it.
+rescue() {
+  local folder
+  if [[ -n $account && ! -L $link && -f $link/.parley-cluster ]] && ! as_account test -x "$LOCAL"; then
+    folder=$(as_account mktemp -d /var/tmp/parley-postgres.XXXXXX)
+    say "postgres: $account cannot enter this checkout any more; moving the cluster to $folder"
+    rmdir "$folder"
+    mv "$link" "$folder"
+    ln -s "$folder" "$link"
+  fi
+}
+
 # Where the cluster is, if it is there and ours.
 home() {
   [[ -f $link/.parley-cluster ]] && (cd -P "$link" && pwd)
@@ -131,6 +143,7 @@ start() {
   exec 9>"$LOCAL/$name.lock"
   flock 9
   bin=$(binaries)
+  rescue
   home >/dev/null || settle
   folder=$(home)
   if pid=$(server) && answers "$folder"; then

@@ -98,7 +98,7 @@ step "walkthrough"
 mapfile -t settings < <(sed 's/=.*//' "$LOCAL/run.env")
 set +e
 # The walkthrough's last line is kept for the end, when all is stopped.
-(. "$LOCAL/run.env"; export "${settings[@]}"; exec "$BINARIES/parley" demo 8>&-) | tee "$LOCAL/logs/walkthrough.log" | sed -u '$d'
+(. "$LOCAL/run.env"; export "${settings[@]}"; exec "$BINARIES/parley" demo 8>&-) | tee "$LOCAL/logs/walkthrough.log" 8>&- | sed -u '$d' 8>&-
 outcome=${PIPESTATUS[0]}
 set -e
 walkthrough_line=$(tail -n 1 "$LOCAL/logs/walkthrough.log")
