@@ -2,12 +2,11 @@ internal import CPostgreSQL
 public import EventLoop
 public import Logging
 
-// SAFETY: the connection and the requests are touched on the loop only.
 /// One connection outside the pools, for work that is done now and then and may take its time: migrations, creating roles,
 /// creating databases. Its session has no statement timeout.
 ///
 /// Beside single statements it takes scripts, which the pools do not. One call at a time.
-public final class Session: QueryRunning, @unchecked Sendable {
+public final class Session: QueryRunning {
   private let loop: EventLoop
   private let configuration: DatabaseConfiguration
   private let blocking: BlockingPool
@@ -132,3 +131,6 @@ extension Session: ConnectionOwner {
 
   func connection(_ connection: Connection, didFinish request: Request) { request.resumeWithResults() }
 }
+
+// SAFETY: the connection and the requests are touched on the loop only.
+extension Session: @unchecked Sendable {}

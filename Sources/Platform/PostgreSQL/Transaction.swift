@@ -11,11 +11,10 @@ public enum Isolation: Sendable, Hashable {
   case serializable
 }
 
-// SAFETY: `phase` is behind a lock; the connection is only used on its loop.
 /// An open transaction on a connection of its own; see ``Database/transaction(isolation:deadline:_:)``.
 ///
 /// It begins with its first statement, in the same round trip. One statement runs at a time.
-public final class Transaction: QueryRunning, @unchecked Sendable {
+public final class Transaction: QueryRunning {
   private enum Phase {
     case new
     case begun
@@ -154,3 +153,6 @@ extension Database {
     throw DatabaseError(.aborted, "no attempt was allowed")
   }
 }
+
+// SAFETY: `phase` is behind a lock; the connection is only used on its loop.
+extension Transaction: @unchecked Sendable {}

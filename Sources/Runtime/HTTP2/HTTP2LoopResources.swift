@@ -16,7 +16,7 @@ public final class HTTP2LoopResources {
   /// Where sockets are read into.
   let readBuffer: UnsafeMutableRawBufferPointer
   /// Where TLS puts plaintext.
-  private(set) lazy var plaintextBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.readBytes, alignment: 16)
+  private var plaintextBuffer: UnsafeMutableRawBufferPointer?
   /// Where frames are gathered for one write.
   let frames = ByteBuffer(capacity: 300 << 10)
   /// Where TLS puts the records of one write.
@@ -26,7 +26,6 @@ public final class HTTP2LoopResources {
   static let readBytes = 128 << 10
   private static let keptStreams = 4_096
   private var streams: [HTTP2Stream] = []
-  private var hasPlaintextBuffer = false
 
   /// Resources for the connections of `loop`.
   public init(_ loop: EventLoop, limits: HTTP2Limits = HTTP2Limits()) {
@@ -38,12 +37,13 @@ public final class HTTP2LoopResources {
 
   deinit {
     readBuffer.deallocate()
-    if hasPlaintextBuffer { plaintextBuffer.deallocate() }
+    plaintextBuffer?.deallocate()
   }
 
   func plaintext() -> UnsafeMutableRawBufferPointer {
-    hasPlaintextBuffer = true
-    return plaintextBuffer
+    let buffer = plaintextBuffer ?? .allocate(byteCount: Self.readBytes, alignment: 16)
+    plaintextBuffer = buffer
+    return buffer
   }
 
   func takeStream(for connection: HTTP2Connection) -> HTTP2Stream { streams.popLast() ?? HTTP2Stream(on: connection) }

@@ -47,7 +47,6 @@ package final class HTTP2Stream {
   /// Nothing will be added to ``outbound``.
   package private(set) var isOutboundFinished = false
   private var outboundTrailers: HeaderList?
-  private(set) var hasProvider = false
   private var isDeferred = false
   private var isDrainWanted = false
 
@@ -70,7 +69,6 @@ package final class HTTP2Stream {
     isRemoteClosed = false
     isOutboundFinished = false
     outboundTrailers = nil
-    hasProvider = false
     isDeferred = false
     isDrainWanted = false
   }
@@ -81,13 +79,11 @@ package final class HTTP2Stream {
   package func respond(_ headers: HeaderList, endsStream: Bool) {
     guard !isClosed else { return }
     connection.submitResponse(self, headers, endsStream: endsStream)
-    hasProvider = !endsStream
     isOutboundFinished = endsStream
     if endsStream { endUnreadRequest() }
   }
 
   func markRequestSubmitted(endsStream: Bool) {
-    hasProvider = !endsStream
     isOutboundFinished = endsStream
   }
 
