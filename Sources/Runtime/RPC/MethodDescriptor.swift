@@ -59,7 +59,8 @@ public final class MethodInfo: Sendable {
   /// Describes the response message.
   public let responseDescriptor: MessageDescriptor
 
-  init(
+  /// Describes a method whose types are known only while the program runs.
+  package init(
     service: String, name: String, kind: MethodKind, access: MethodAccess, idempotency: MethodIdempotency,
     request: MessageDescriptor, response: MessageDescriptor
   ) {
