@@ -170,12 +170,14 @@ let package = Package(
     executable("connect-conformance-server", at: "Tests/Adapters/connect-conformance-server", adapter + ["RPCServer"]),
     executable("connect-conformance-client", at: "Tests/Adapters/connect-conformance-client", adapter + ["RPCClient"]),
     executable(
-      "protobuf-testee", at: "Tests/Adapters/protobuf-testee", ["JudgeAPI", "MessagesCore", "MessagesWire", "WellKnown", "JSON"]),
+      "protobuf-testee", at: "Tests/Adapters/protobuf-testee", ["JudgeAPI", "MessagesCore", "MessagesWire", "WellKnown"]),
     executable("jose-testee", at: "Tests/Adapters/jose-testee", ["JOSE", "JSON"]),
     tests("House/HouseTests", []),
     tests("Runtime/EventLoopTests", ["EventLoop", "TestSupport"]),
     tests("Runtime/JSONTests", ["JSON"]),
-    tests("Runtime/MessagesTests", ["Buffers", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI", "JSON"]),
+    tests(
+      "Runtime/MessagesTests",
+      ["Buffers", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI", "JudgeAPI", "JSON", "protoc-gen-parley"]),
     tests(
       "Runtime/HTTP2Tests",
       ["Buffers", "HTTP2", "EventLoop", "RPC", "RPCServer", "TestSupport", "COpenSSL", "CNghttp2", "CShims"]),
