@@ -40,6 +40,10 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 
+let adapter: [Target.Dependency] = [
+  "JudgeAPI", "EventLoop", "HTTP2", "JSON", "MessagesCore", "MessagesWire", "RPC", "WellKnown", arguments,
+]
+
 let package = Package(
   name: "parley",
   products: [
@@ -62,6 +66,7 @@ let package = Package(
     library("CProtobufC", pkgConfig: "libprotobuf-c", apt: "libprotobuf-c-dev"),
     library("CPostgreSQL", pkgConfig: "libpq", apt: "libpq-dev"),
     library("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
+    library("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
     .target(name: "CShims", path: "Sources/C/CShims"),
 
     // Runtime
@@ -73,15 +78,25 @@ let package = Package(
       "Runtime/MessagesWire", "MessagesWire", ["Buffers", "MessagesCore", "CProtobufC", "CShims"], exclude: ["README.md"]),
     floor("Runtime/HTTP2", "HTTP2", ["Buffers", "EventLoop", "CNghttp2", "COpenSSL", "CShims"], exclude: ["README.md"]),
     floor("Runtime/RPC", "RPC", ["MessagesCore"]),
+    floor("Runtime/Compression", "Compression", ["Buffers", "RPC", "CZlib"]),
+    floor("Runtime/ConnectWire", "ConnectWire", ["JSON", "MessagesCore", "RPC", "WellKnown"]),
     floor("Runtime/WellKnown", "WellKnown", ["MessagesCore", "RPC"]),
-    floor("Runtime/RPCWire", "RPCWire", ["Buffers", "HTTP2", "MessagesCore", "MessagesWire", "RPC", "WellKnown"]),
+    floor(
+      "Runtime/RPCWire", "RPCWire",
+      ["Buffers", "Compression", "ConnectWire", "HTTP2", "JSON", "MessagesCore", "MessagesWire", "RPC", "WellKnown"]),
     floor(
       "Runtime/RPCServer", "RPCServer",
-      ["Buffers", "RPCWire", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "RPC", "WellKnown", "CShims", log],
+      [
+        "Buffers", "RPCWire", "Compression", "ConnectWire", "EventLoop", "HTTP2", "JSON", "MessagesCore", "MessagesWire", "RPC",
+        "WellKnown", "CShims", log,
+      ],
       exclude: ["README.md"]),
     floor(
       "Runtime/RPCClient", "RPCClient",
-      ["Buffers", "RPCWire", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "RPC", "WellKnown", "CShims", log]),
+      [
+        "Buffers", "RPCWire", "Compression", "ConnectWire", "EventLoop", "HTTP2", "JSON", "MessagesCore", "MessagesWire", "RPC",
+        "WellKnown", "CShims", log,
+      ]),
 
     // Platform
     floor("Platform/JOSE", "JOSE", ["JSON", "COpenSSL"], exclude: ["README.md"]),
@@ -110,6 +125,9 @@ let package = Package(
         "WellKnown", "JSON", "JOSE", "Outbound", "PostgreSQL", "Telemetry", configuration, log, metrics,
       ]),
 
+    // Client library
+    floor("Client/ClientCore", "ClientCore", ["ConnectWire", "JSON", "MessagesCore", "RPC", "WellKnown"]),
+
     // Executables
     executable("parley-auth", at: "Sources/Executables/parley-auth", ["AuthAPI", "ServiceKit"]),
     executable(
@@ -130,6 +148,9 @@ let package = Package(
       name: "TestAPI", dependencies: ["MessagesCore", "RPC", "WellKnown", "ParleyAPI"], path: "Tests/Support/TestAPI",
       swiftSettings: settings),
     .target(
+      name: "JudgeAPI", dependencies: ["MessagesCore", "RPC", "WellKnown"], path: "Tests/Support/JudgeAPI",
+      swiftSettings: settings),
+    .target(
       name: "TestSupport",
       dependencies: [
         "TestAPI", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore", "MessagesWire", "JSON", "PostgreSQL",
@@ -143,6 +164,14 @@ let package = Package(
     executable(
       "bench-server", at: "Tests/Benchmarks/Server",
       ["TestAPI", "EventLoop", "HTTP2", "RPC", "RPCServer", "MessagesCore", "PostgreSQL", "Telemetry", log, metrics]),
+    // What the public judges run: `make adapters` builds them in release.
+    executable("interop-server", at: "Tests/Adapters/interop-server", adapter + ["RPCServer"]),
+    executable("interop-client", at: "Tests/Adapters/interop-client", adapter + ["RPCClient"]),
+    executable("connect-conformance-server", at: "Tests/Adapters/connect-conformance-server", adapter + ["RPCServer"]),
+    executable("connect-conformance-client", at: "Tests/Adapters/connect-conformance-client", adapter + ["RPCClient"]),
+    executable(
+      "protobuf-testee", at: "Tests/Adapters/protobuf-testee", ["JudgeAPI", "MessagesCore", "MessagesWire", "WellKnown", "JSON"]),
+    executable("jose-testee", at: "Tests/Adapters/jose-testee", ["JOSE", "JSON"]),
     tests("House/HouseTests", []),
     tests("Runtime/EventLoopTests", ["EventLoop", "TestSupport"]),
     tests("Runtime/JSONTests", ["JSON"]),
@@ -157,6 +186,12 @@ let package = Package(
         "TestSupport",
         log,
       ]),
+    tests(
+      "Runtime/WireTests",
+      ["Buffers", "Compression", "ConnectWire", "JSON", "RPC", "RPCWire", "MessagesCore", "WellKnown", "TestSupport"]),
+    tests(
+      "Client/ClientCoreTests",
+      ["ClientCore", "ConnectWire", "JSON", "MessagesCore", "RPC", "RPCServer", "EventLoop", "TestAPI", "TestSupport"]),
     tests("Platform/JOSETests", ["JOSE", "JSON"]),
     tests("Platform/OutboundTests", ["Outbound", "EventLoop", "HTTP2", "RPC", "RPCServer", "TestSupport", log]),
     tests("Platform/PostgreSQLTests", ["PostgreSQL", "EventLoop", "TestSupport", log]),

@@ -30,7 +30,7 @@ generate() {
   shift 2
   mkdir -p "$out" "$folder"
   protoc --plugin=protoc-gen-parley="$plugin" --proto_path=proto --proto_path="$include" --parley_out="$out" \
-    --parley_opt="Module=$module,Visibility=public,Map=google:WellKnown,Map=grpc:WellKnown,Map=parley:ParleyAPI,Map=parley.testing:TestAPI" \
+    --parley_opt="Module=$module,Visibility=public,Map=google:WellKnown,Map=grpc:WellKnown,Map=parley:ParleyAPI,Map=parley.testing:TestAPI,Map=grpc.testing:JudgeAPI" \
     "$@"
   if $check; then
     local committed
@@ -54,6 +54,9 @@ generate Sources/Runtime/WellKnown WellKnown "${wellknown[@]/%/.proto}" \
   google/rpc/{status,error_details}.proto grpc/health/v1/health.proto grpc/reflection/{v1,v1alpha}/reflection.proto
 generate Sources/API ParleyAPI $(cd proto && find parley -name '*.proto' ! -path 'parley/testing/*' | sort)
 generate Tests/Support/TestAPI TestAPI $(cd proto && find parley/testing -name '*.proto' | sort)
+judges=$(cd proto && find grpc/testing connectrpc conformance protobuf_test_messages -name '*.proto' 2>/dev/null | sort)
+# shellcheck disable=SC2086
+generate Tests/Support/JudgeAPI JudgeAPI $judges
 
 if [ "$different" != 0 ]; then
   echo "generated files are out of date: run proto/generate.sh" >&2

@@ -9,8 +9,9 @@ packages=(
   libssl-dev               # TLS and signatures
   libprotobuf-c-dev        # message packing
   libpq-dev                # PostgreSQL client
+  zlib1g-dev               # compressed messages
   libcurl4-openssl-dev     # outbound HTTP
-  pkg-config               # finds the five above
+  pkg-config               # finds the six above
   gcc                      # the C floor of the benchmarks
   protobuf-compiler        # make proto
   libprotobuf-dev          # the .proto files of google.protobuf

@@ -33,6 +33,16 @@ public struct CallContext: Sendable {
     nonmutating set { call.trailingMetadata = newValue }
   }
 
+  /// Whether the request message read last came compressed.
+  public var requestWasCompressed: Bool { call.requestWasCompressed }
+
+  /// How response messages are compressed from here on, where the caller accepts it; see
+  /// ``ServerCall/responseCompression``.
+  public var responseCompression: MessageCompression {
+    get { call.responseCompression }
+    nonmutating set { call.responseCompression = newValue }
+  }
+
   /// The value that an interceptor attached under `key`.
   public subscript<Key: CallValueKey>(key: Key.Type) -> Key.Value? {
     get { call.values[key] }

@@ -21,6 +21,11 @@ public protocol ServerCall: AnyObject, Sendable {
   var trailingMetadata: Metadata { get set }
   /// What interceptors have found out about the call.
   var values: CallValues { get set }
+  /// Whether the request message read last came compressed.
+  var requestWasCompressed: Bool { get }
+  /// How response messages are compressed from here on, where the caller accepts it. May be changed before each message;
+  /// headers name it with the first one, so a call that may compress later says so before that.
+  var responseCompression: MessageCompression { get set }
   /// Bytes received and sent so far, as messages on the wire.
   var traffic: CallTraffic { get }
 

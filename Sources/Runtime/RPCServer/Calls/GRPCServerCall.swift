@@ -24,6 +24,8 @@ final class GRPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable 
   var trailingMetadata = Metadata()
   var values = CallValues()
   private(set) var traffic = CallTraffic()
+  private(set) var requestWasCompressed = false
+  var responseCompression = MessageCompression.identity
 
   var hasSentHeaders = false
   var hasResponse = false

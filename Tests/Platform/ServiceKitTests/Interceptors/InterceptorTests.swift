@@ -111,6 +111,8 @@ final class FakeCall: ServerCall, @unchecked Sendable {
   var initialMetadata: Metadata = [:]
   var trailingMetadata: Metadata = [:]
   var values = CallValues()
+  var requestWasCompressed = false
+  var responseCompression = MessageCompression.identity
   let traffic = CallTraffic()
   var isServed = false
 

@@ -14,6 +14,8 @@ final class TestCall: ServerCall, @unchecked Sendable {
   var initialMetadata = Metadata()
   var trailingMetadata = Metadata()
   var values = CallValues()
+  var requestWasCompressed = false
+  var responseCompression = MessageCompression.identity
   var traffic: CallTraffic {
     var traffic = CallTraffic()
     (traffic.received, traffic.sent) = (100, 200)
