@@ -7,8 +7,8 @@ public import RPC
 extension GRPCTesting {
   /// Calls of every kind, for clients and servers that have never met.
   public enum TestService {
-    /// The service's name and methods.
-    public static let descriptor: ServiceDescriptor = .init(name: "grpc.testing.TestService", methods: [Methods.emptyCall.info, Methods.unaryCall.info, Methods.cacheableUnaryCall.info, Methods.streamingOutputCall.info, Methods.streamingInputCall.info, Methods.fullDuplexCall.info, Methods.halfDuplexCall.info, Methods.unimplementedCall.info])
+    /// The service's name, methods and file.
+    public static let descriptor: ServiceDescriptor = .init(name: "grpc.testing.TestService", methods: [Methods.emptyCall.info, Methods.unaryCall.info, Methods.cacheableUnaryCall.info, Methods.streamingOutputCall.info, Methods.streamingInputCall.info, Methods.fullDuplexCall.info, Methods.halfDuplexCall.info, Methods.unimplementedCall.info], file: file)
 
     /// The file that declares the service, for reflection.
     public static var file: FileDescriptor { .grpcTestingTest }
@@ -115,8 +115,8 @@ extension GRPCTesting {
 
   /// A service that servers do not have.
   public enum UnimplementedService {
-    /// The service's name and methods.
-    public static let descriptor: ServiceDescriptor = .init(name: "grpc.testing.UnimplementedService", methods: [Methods.unimplementedCall.info])
+    /// The service's name, methods and file.
+    public static let descriptor: ServiceDescriptor = .init(name: "grpc.testing.UnimplementedService", methods: [Methods.unimplementedCall.info], file: file)
 
     /// The file that declares the service, for reflection.
     public static var file: FileDescriptor { .grpcTestingTest }

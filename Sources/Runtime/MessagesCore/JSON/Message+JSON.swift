@@ -33,7 +33,7 @@ public struct JSONDecodingOptions: Sendable {
 
   /// Options; the defaults are those of the proto3 JSON mapping, with memory of 32 bytes for each byte of text.
   public init(
-    ignoresUnknownFields: Bool = false, registry: MessageRegistry? = nil, limits: DecodeLimits = DecodeLimits(memoryPerByte: 32)
+    ignoresUnknownFields: Bool = false, registry: MessageRegistry? = nil, limits: DecodeLimits = DecodeLimits()
   ) {
     self.ignoresUnknownFields = ignoresUnknownFields
     self.registry = registry
