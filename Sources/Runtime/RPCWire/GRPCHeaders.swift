@@ -54,16 +54,16 @@ package enum GRPCHeaders {
     }
   }
 
-  /// The user's metadata in a received header list: all but what HTTP/2 and gRPC keep for themselves.
+  /// The user's metadata in a received header list: all but what HTTP/2 and the protocols keep for themselves.
   package static func metadata(_ headers: HeaderBlock) -> Metadata {
     var metadata = Metadata()
     headers.forEach { name, value, token in
       switch token {
-      case .other, .authorization, .userAgent, .forwardedFor: break
+      case .other, .authorization, .userAgent, .forwardedFor, .origin: break
       default: return
       }
       let name = String(decoding: name, as: UTF8.self)
-      guard !name.hasPrefix("grpc-") else { return }
+      guard !ReservedHeaders.contains(name) else { return }
       guard name.hasSuffix("-bin") else {
         metadata.append(.init(name: name, value: .text(String(decoding: value, as: UTF8.self))))
         return
