@@ -39,7 +39,8 @@ extension RPCServerCall {
     sendHeaders(stream)
     stream.outboundGrew()
     guard stream.outbound.count > server.configuration.http2.streamOutputBytes else { return }
-    stream.notifyWhenDrained()
+    // Woken while there still is something to send, so that the stream does not run dry.
+    stream.notifyWhenDrained(to: server.configuration.http2.streamOutputBytes / 2)
     await withUnsafeContinuation { writers.append($0) }
   }
 }
