@@ -1,6 +1,5 @@
 internal import EventLoop
 internal import HTTP2
-internal import MessagesWire
 internal import RPC
 internal import Synchronization
 
@@ -13,8 +12,7 @@ final class ClientLoop: ResolutionSubscriber, @unchecked Sendable {
   let loop: EventLoop
   let context: ClientChannelContext
   let resources: HTTP2LoopResources
-  let decoder = MessageDecoder()
-  let encoder = MessageEncoder()
+  let coding: MessageCoding
   /// The keepalive time as servers have let it be so far.
   private(set) var keepaliveTime: Duration?
 
@@ -39,6 +37,7 @@ final class ClientLoop: ResolutionSubscriber, @unchecked Sendable {
   init(_ loop: EventLoop, _ context: ClientChannelContext) {
     self.loop = loop
     self.context = context
+    coding = MessageCoding(context.configuration)
     resources = HTTP2LoopResources(loop, limits: context.configuration.http2)
     keepaliveTime = context.configuration.keepalive.effectiveTime
     next = Int.random(in: 0..<1_000)
