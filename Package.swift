@@ -97,6 +97,7 @@ let package = Package(
         "Buffers", "RPCWire", "Compression", "ConnectWire", "EventLoop", "HTTP2", "JSON", "MessagesCore", "MessagesWire", "RPC",
         "WellKnown", "CShims", log,
       ]),
+    floor("Runtime/RPCInProcess", "RPCInProcess", ["MessagesCore", "RPC"]),
 
     // Platform
     floor("Platform/JOSE", "JOSE", ["JSON", "COpenSSL"], exclude: ["README.md"]),
@@ -187,6 +188,12 @@ let package = Package(
         "RPC", "RPCServer", "RPCClient", "HTTP2", "EventLoop", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI",
         "TestSupport", "Buffers", "Compression", "JSON",
         log,
+      ]),
+    tests(
+      "Runtime/ClientTests",
+      [
+        "RPC", "RPCServer", "RPCClient", "RPCInProcess", "HTTP2", "EventLoop", "MessagesCore", "WellKnown", "TestAPI",
+        "TestSupport",
       ]),
     tests(
       "Runtime/WireTests",
