@@ -1,1 +1,11 @@
-// Replaced by the adapter itself.
+import Glibc
+
+// Before any other thread exists, so that all of them leave the signals to `ConformanceServer`.
+TerminationSignal.block()
+do {
+  try ConformanceServer().run()
+} catch {
+  let line = Array("connect-conformance-server: \(error)\n".utf8)
+  _ = write(STDERR_FILENO, line, line.count)
+  exit(1)
+}
