@@ -324,8 +324,8 @@ public struct WhoAmIResponse: Message {
 /// `google.rpc.ErrorInfo` whose reason is one of `ErrorReason`; RESOURCE_EXHAUSTED also carries the trailer `retry-after`
 /// in seconds.
 public enum TokenBrokerService {
-  /// The service's name and methods.
-  public static let descriptor: ServiceDescriptor = .init(name: "parley.broker.v1.TokenBrokerService", methods: [Methods.exchangeToken.info, Methods.whoAmI.info])
+  /// The service's name, methods and file.
+  public static let descriptor: ServiceDescriptor = .init(name: "parley.broker.v1.TokenBrokerService", methods: [Methods.exchangeToken.info, Methods.whoAmI.info], file: file)
 
   /// The file that declares the service, for reflection.
   public static var file: FileDescriptor { .parleyBrokerV1Broker }

@@ -90,16 +90,19 @@ public struct MethodDescriptor<Request: Message, Response: Message>: Sendable {
   }
 }
 
-/// A service: its name and its methods.
+/// A service: its name, its methods and the file that declares them.
 public struct ServiceDescriptor: Sendable {
   /// The full name: `parley.broker.v1.TokenBrokerService`.
   public let name: String
   /// The methods in the order of the proto file.
   public let methods: [MethodInfo]
+  /// The file that declares the service, for reflection; nil for a service that was put together by hand.
+  public let file: FileDescriptor?
 
   /// Describes a service; generated code calls this.
-  public init(name: String, methods: [MethodInfo]) {
+  public init(name: String, methods: [MethodInfo], file: FileDescriptor? = nil) {
     self.name = name
     self.methods = methods
+    self.file = file
   }
 }

@@ -210,8 +210,8 @@ extension GRPCHealthV1 {
 
   /// Tells the health of services.
   public enum Health {
-    /// The service's name and methods.
-    public static let descriptor: ServiceDescriptor = .init(name: "grpc.health.v1.Health", methods: [Methods.check.info, Methods.list.info, Methods.watch.info])
+    /// The service's name, methods and file.
+    public static let descriptor: ServiceDescriptor = .init(name: "grpc.health.v1.Health", methods: [Methods.check.info, Methods.list.info, Methods.watch.info], file: file)
 
     /// The file that declares the service, for reflection.
     public static var file: FileDescriptor { .grpcHealthV1Health }

@@ -438,8 +438,8 @@ extension GRPCReflectionV1 {
 
   /// Describes the services of a server.
   public enum ServerReflection {
-    /// The service's name and methods.
-    public static let descriptor: ServiceDescriptor = .init(name: "grpc.reflection.v1.ServerReflection", methods: [Methods.serverReflectionInfo.info])
+    /// The service's name, methods and file.
+    public static let descriptor: ServiceDescriptor = .init(name: "grpc.reflection.v1.ServerReflection", methods: [Methods.serverReflectionInfo.info], file: file)
 
     /// The file that declares the service, for reflection.
     public static var file: FileDescriptor { .grpcReflectionV1Reflection }

@@ -1627,8 +1627,8 @@ public struct Everything: Message {
 
 /// Answers what it is asked to answer.
 public enum EchoService {
-  /// The service's name and methods.
-  public static let descriptor: ServiceDescriptor = .init(name: "parley.testing.v1.EchoService", methods: [Methods.echo.info, Methods.echoTree.info, Methods.echoStruct.info, Methods.echoDescriptor.info, Methods.fail.info, Methods.sleep.info, Methods.metadata.info, Methods.count.info, Methods.sum.info, Methods.chat.info, Methods.guarded.info])
+  /// The service's name, methods and file.
+  public static let descriptor: ServiceDescriptor = .init(name: "parley.testing.v1.EchoService", methods: [Methods.echo.info, Methods.echoTree.info, Methods.echoStruct.info, Methods.echoDescriptor.info, Methods.fail.info, Methods.sleep.info, Methods.metadata.info, Methods.count.info, Methods.sum.info, Methods.chat.info, Methods.guarded.info], file: file)
 
   /// The file that declares the service, for reflection.
   public static var file: FileDescriptor { .parleyTestingV1Echo }

@@ -69,9 +69,10 @@ struct ServiceWriter {
   }
 
   private func writeMethods(to out: inout CodePrinter) {
-    out.document(nil, fallback: "The service's name and methods.")
+    out.document(nil, fallback: "The service's name, methods and file.")
     let list = methods.map { "Methods.\($0.name).info" }.joined(separator: ", ")
-    out.line("\(visibility) static let descriptor: ServiceDescriptor = .init(name: \"\(fullName)\", methods: [\(list)])")
+    out.line(
+      "\(visibility) static let descriptor: ServiceDescriptor = .init(name: \"\(fullName)\", methods: [\(list)], file: file)")
     out.line()
     out.document(nil, fallback: "The file that declares the service, for reflection.")
     out.line("\(visibility) static var file: FileDescriptor { .\(FileDescriptorWriter.member(context.file)) }")

@@ -69,6 +69,9 @@ public enum StandardKeys {
   public static let maxCallDuration = ConfigurationKey<Duration>(
     "maxCallDuration", default: .seconds(60), in: .milliseconds(10) ... .seconds(86_400),
     "The time a call may take whatever its caller allows.")
+  /// Whether the service tells what it serves.
+  public static let reflection = ConfigurationKey<Bool>(
+    "reflection", default: true, "Whether anyone may ask which services and messages there are (gRPC server reflection).")
   /// Who may call from a browser.
   public static let corsOrigins = ConfigurationKey<CORSOrigins>(
     "corsOrigins", default: .any, "The origins whose pages may call: `*`, `none`, or a list such as https://app.example.com.")
@@ -88,8 +91,8 @@ public enum StandardKeys {
   public static func all(database: Bool) -> [any ConfigurationKeyDeclaration] {
     var keys: [any ConfigurationKeyDeclaration] = [
       listen, tlsListen, tlsCertificate, tlsKey, tlsClientCA, adminListen, trustedProxies, corsOrigins, maxRequestBytes,
-      maxCallDuration, outboundCAFile, outboundProxy, outboundTimeout, loops, copies, startTimeout, drainTimeout, portFile,
-      logLevel,
+      maxCallDuration, reflection, outboundCAFile, outboundProxy, outboundTimeout, loops, copies, startTimeout, drainTimeout,
+      portFile, logLevel,
     ]
     if database { keys += [databaseURL, databaseOwnerURL, databasePool] as [any ConfigurationKeyDeclaration] }
     return keys

@@ -24,7 +24,8 @@ struct ServerAssembly {
     guard undeclared.isEmpty else {
       throw ServiceFailure(.internal, "\(S.program) serves \(undeclared.joined(separator: ", ")) without declaring it")
     }
-    services = parts.services + [HealthService(health).routes]
+    let served = parts.services + [HealthService(health).routes]
+    services = settings[StandardKeys.reflection] ? served.withReflection() : served
     let policy = try AccessPolicy(for: services.map(\.descriptor), guards: parts.guards)
     interceptors =
       [CallTelemetry.interceptor(services.map(\.descriptor), log, telemetry), RequestIDInterceptor(), ErrorMappingInterceptor()]

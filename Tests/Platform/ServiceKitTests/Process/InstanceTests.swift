@@ -4,6 +4,7 @@ import Glibc
 import Logging
 import RPC
 import RPCClient
+import RPCServer
 import TestAPI
 import Testing
 import WellKnown
@@ -68,6 +69,27 @@ struct InstanceTests {
       #expect(try await status("") == .serving)
     }
     #expect(!instance.health.isServing)
+  }
+
+  @Test("Reflection tells what is served, health and itself included, unless it is switched off", arguments: [true, false])
+  func reflection(_ isOn: Bool) async throws {
+    let instance = try await Self.start(["PARLEY_DEMO_REFLECTION": "\(isOn)"])
+    try await Self.with(instance) { channel in
+      let calls = MethodDescriptor<GRPCReflectionV1.ServerReflectionRequest, GRPCReflectionV1.ServerReflectionResponse>(
+        service: "grpc.reflection.v1.ServerReflection", name: "ServerReflectionInfo", kind: .unary, access: .public)
+      let answer = await Result { try await channel.unary(calls, .init(messageRequest: .listServices("")), .init()).message }
+      switch answer {
+      case .success(let response):
+        guard case .listServicesResponse(let list) = response.messageResponse else { throw RPCError(.internal, "no list of services") }
+        #expect(
+          isOn
+            && list.service.map(\.name) == [
+              "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection",
+              "parley.testing.v1.EchoService",
+            ])
+      case .failure(let error): #expect(!isOn && (error as? RPCError)?.code == .unimplemented)
+      }
+    }
   }
 
   @Test("A socket that a supervisor has opened is taken over")
