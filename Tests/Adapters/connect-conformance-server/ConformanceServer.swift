@@ -25,7 +25,7 @@ struct ConformanceServer {
     let certificate = request.useTls ? request.serverCreds?.cert ?? Bytes() : Bytes()
     try pipe.write(
       Conformance.ServerCompatResponse(host: address.host, port: UInt32(address.port ?? 0), pemCert: certificate))
-    _ = TerminationSignal.wait()
+    TerminationSignals.wait()
     let drained = DispatchSemaphore(value: 0)
     group.loops[0].spawn {
       await server.drain(within: .seconds(1))
@@ -37,6 +37,10 @@ struct ConformanceServer {
   private func configuration(_ request: Conformance.ServerCompatRequest) -> RPCServerConfiguration {
     var configuration = RPCServerConfiguration()
     if request.messageReceiveLimit > 0 { configuration.maximumRequestBytes = Int(request.messageReceiveLimit) }
+    configuration.messageRegistry = .conformance
+    // Whoever accepts compressed responses gets them, however small: so that they are judged.
+    configuration.responseCompression = .gzip
+    configuration.minimumCompressedBytes = 0
     return configuration
   }
 

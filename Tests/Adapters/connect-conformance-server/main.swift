@@ -1,7 +1,8 @@
+import EventLoop
 import Glibc
 
 // Before any other thread exists, so that all of them leave the signals to `ConformanceServer`.
-TerminationSignal.block()
+TerminationSignals.hold()
 do {
   try ConformanceServer().run()
 } catch {

@@ -3,8 +3,12 @@ internal import HTTP2
 internal import RPC
 internal import RPCWire
 
-extension GRPCServerCall {
+extension RPCServerCall {
   var method: MethodInfo { route.unsafelyUnwrapped.method }
+
+  var protocolName: String { form.wire.name }
+
+  var query: String? { getCall?.query }
 
   /// Read from the header list when somebody asks, which most calls never do.
   var metadata: Metadata {

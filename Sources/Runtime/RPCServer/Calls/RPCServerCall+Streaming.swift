@@ -4,15 +4,15 @@ internal import MessagesCore
 internal import RPC
 internal import RPCWire
 
-extension GRPCServerCall {
+extension RPCServerCall {
   func receive<M: Message>(_ type: M.Type) async throws(RPCError) -> M? {
     while true {
       guard let stream, !isAnswered else { throw RPCError(.cancelled, "the call is over") }
       let bytes = stream.inbound.bytes
-      switch GRPCFrame.parse(bytes, maximumBytes: server.configuration.maximumRequestBytes) {
-      case .complete(let frame):
-        let message: M = try decode(frame, bytes)
-        stream.inbound.removeFirst(frame.end)
+      switch Envelope.parse(bytes, maximumBytes: server.configuration.maximumRequestBytes) {
+      case .complete(let envelope):
+        let message: M = try decode(envelope, bytes)
+        stream.inbound.removeFirst(envelope.end)
         return message
       case .tooLarge(let size):
         throw .messageTooLarge(size, limit: server.configuration.maximumRequestBytes)
@@ -39,7 +39,8 @@ extension GRPCServerCall {
     sendHeaders(stream)
     stream.outboundGrew()
     guard stream.outbound.count > server.configuration.http2.streamOutputBytes else { return }
-    stream.notifyWhenDrained()
+    // Woken while there still is something to send, so that the stream does not run dry.
+    stream.notifyWhenDrained(to: server.configuration.http2.streamOutputBytes / 2)
     await withUnsafeContinuation { writers.append($0) }
   }
 }
