@@ -168,8 +168,16 @@ let package = Package(
     // What the public judges run: `make adapters` builds them in release.
     executable("interop-server", at: "Tests/Adapters/interop-server", adapter + ["RPCServer"]),
     executable("interop-client", at: "Tests/Adapters/interop-client", adapter + ["RPCClient"]),
-    executable("connect-conformance-server", at: "Tests/Adapters/connect-conformance-server", adapter + ["RPCServer"]),
-    executable("connect-conformance-client", at: "Tests/Adapters/connect-conformance-client", adapter + ["RPCClient"]),
+    .target(
+      name: "ConnectConformance",
+      dependencies: ["JudgeAPI", "MessagesCore", "MessagesWire", "RPC", "RPCWire", "WellKnown", "HTTP2"],
+      path: "Tests/Adapters/ConnectConformance", swiftSettings: settings),
+    executable(
+      "connect-conformance-server", at: "Tests/Adapters/connect-conformance-server",
+      adapter + ["ConnectConformance", "RPCServer"]),
+    executable(
+      "connect-conformance-client", at: "Tests/Adapters/connect-conformance-client",
+      adapter + ["ConnectConformance", "RPCClient"]),
     executable(
       "protobuf-testee", at: "Tests/Adapters/protobuf-testee", ["JudgeAPI", "MessagesCore", "MessagesWire", "WellKnown"]),
     executable("jose-testee", at: "Tests/Adapters/jose-testee", ["JOSE", "JSON"]),

@@ -4,6 +4,9 @@
 /// The types of the package `conformance`.
 public enum Conformance {}
 
+/// The types of the package `connectrpc.conformance.v1`.
+public enum ConnectrpcConformanceV1 {}
+
 /// The types of the package `grpc.testing`.
 public enum GRPCTesting {}
 
