@@ -178,7 +178,9 @@ let package = Package(
     tests("Runtime/EventLoopTests", ["EventLoop", "TestSupport"]),
     tests("Runtime/JSONTests", ["JSON"]),
     tests("Runtime/MessagesTests", ["Buffers", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI", "JSON"]),
-    tests("Runtime/HTTP2Tests", ["HTTP2", "EventLoop", "RPC", "RPCServer", "TestSupport", "COpenSSL", "CNghttp2", "CShims"]),
+    tests(
+      "Runtime/HTTP2Tests",
+      ["Buffers", "HTTP2", "EventLoop", "RPC", "RPCServer", "TestSupport", "COpenSSL", "CNghttp2", "CShims"]),
     tests(
       "Runtime/DynamicMessagesTests",
       ["DynamicMessages", "Buffers", "JSON", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI"]),

@@ -1,5 +1,6 @@
 import EventLoop
 import Outbound
+import TestSupport
 import Testing
 
 extension OutboundTests {

@@ -13,7 +13,7 @@ extension HTTP2Connection {
     if role == .server {
       nghttp2_submit_shutdown_notice(session)
       // The answer to a PING proves that the peer has seen the notice: RFC 9113, section 6.8.
-      nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
+      submitPing(Self.drainPing)
       loop.arm(timer, after: resources.limits.drainNotice)
     } else {
       sendFinalGoaway()

@@ -153,7 +153,7 @@ extension HTTP2Connection {
     case NGHTTP2_SETTINGS.rawValue:
       if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0 { becameReady() }
     case NGHTTP2_PING.rawValue:
-      if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 && drainPhase == 1 { sendFinalGoaway() }
+      if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 { pingAnswered(frame) }
     case NGHTTP2_GOAWAY.rawValue:
       if role == .client && !isDraining {
         isDraining = true

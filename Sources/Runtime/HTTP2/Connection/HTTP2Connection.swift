@@ -67,6 +67,8 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   var isReadingPaused = false
   var failure: HTTP2Error?
   var drainPhase = 0
+  var outstandingPings: [OutstandingPing] = []
+  var pingsSent: UInt64 = 0
   let timer = LoopTimer()
   var lastActivity: MonotonicInstant
   /// For whatever the delegate keeps per connection.
@@ -168,6 +170,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     Glibc.close(descriptor)
     descriptor = -1
     loop.keepUntilEndOfTick(self)
+    abandonPings()
     delegate?.connectionClosed(self, failure)
   }
 

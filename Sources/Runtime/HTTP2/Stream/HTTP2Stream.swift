@@ -10,7 +10,8 @@ package protocol HTTP2StreamHandler: AnyObject {
   func streamReceivedData(_ stream: HTTP2Stream)
   /// The peer will send no more.
   func streamReceivedEnd(_ stream: HTTP2Stream)
-  /// What was written has left for the socket; a suspended writer may go on.
+  /// What was written has left for the socket, as far as ``HTTP2Stream/notifyWhenDrained(to:)`` asked; a suspended writer may
+  /// go on. The handler may write at once.
   func streamDrained(_ stream: HTTP2Stream)
   /// The stream is over. It must not be touched afterwards: it will serve somebody else.
   func streamClosed(_ stream: HTTP2Stream, _ error: HTTP2ErrorCode)
@@ -48,7 +49,8 @@ package final class HTTP2Stream {
   package private(set) var isOutboundFinished = false
   private var outboundTrailers: HeaderList?
   private var isDeferred = false
-  private var isDrainWanted = false
+  /// At how many waiting bytes the handler is told; -1 when it did not ask.
+  private var drainMark = -1
 
   init(on connection: HTTP2Connection) { self.connection = connection }
 
@@ -70,7 +72,7 @@ package final class HTTP2Stream {
     isOutboundFinished = false
     outboundTrailers = nil
     isDeferred = false
-    isDrainWanted = false
+    drainMark = -1
   }
 
   // MARK: Sending
@@ -107,8 +109,11 @@ package final class HTTP2Stream {
     connection.submitReset(self, error)
   }
 
-  /// Asks for ``HTTP2StreamHandler/streamDrained(_:)`` once ``outbound`` is empty.
-  package func notifyWhenDrained() { isDrainWanted = true }
+  /// Asks for ``HTTP2StreamHandler/streamDrained(_:)``, once, when no more than so many bytes wait in ``outbound``.
+  ///
+  /// - Parameter lowWater: The bytes, checked as DATA frames leave. With more than 0 a writer is woken while there still is
+  ///   something to send, so that a stream that waits for its writer does not run dry.
+  package func notifyWhenDrained(to lowWater: Int = 0) { drainMark = lowWater }
 
   private func endUnreadRequest() {
     if connection.role == .server && !isRemoteClosed { connection.unreadStreams.append((self, id)) }
@@ -147,8 +152,8 @@ package final class HTTP2Stream {
   /// The bytes of a DATA frame are on their way.
   func sent(_ count: Int) {
     outbound.removeFirst(count)
-    if isDrainWanted && outbound.isEmpty {
-      isDrainWanted = false
+    if outbound.count <= drainMark {
+      drainMark = -1
       handler?.streamDrained(self)
     }
   }

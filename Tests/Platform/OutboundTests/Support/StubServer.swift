@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import Synchronization
+import TestSupport
 
 /// A plain HTTP/1.1 peer on a loop of its own, which answers as each test says.
 // SAFETY: connections live on the stub's only loop; counters are atomic.

@@ -1,6 +1,7 @@
 import EventLoop
 import GoogleProvider
 import JOSE
+import TestSupport
 import Testing
 
 @Suite("Key cache")

@@ -3,6 +3,7 @@ import GoogleProvider
 import JOSE
 import JSON
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Minting")

@@ -9,6 +9,7 @@ import ParleyAPI
 import PostgreSQL
 import RPC
 import RPCClient
+import RPCServer
 import ServiceKit
 import TestSupport
 
@@ -38,7 +39,7 @@ struct BrokerDatabase: Sendable {
       try await Migrator(schema: AuthMigrations.schema, migrations: AuthMigrations.all)
         .migrate(owner, group: database.group, log: database.log)
       var template = Array("/var/tmp/parley-broker-XXXXXX\0".utf8.map { CChar(bitPattern: $0) })
-      guard mkdtemp(&template) != nil else { throw Signal.TimedOut() }
+      guard mkdtemp(&template) != nil else { throw TimedOut("a file that could be made") }
       let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
       defer { _ = try? ChildProcess.run(["rm", "-rf", directory], output: "/dev/null") }
       try await body(BrokerDatabase(superuser: database.configuration, directory: directory))
@@ -162,7 +163,9 @@ struct BrokerFixture: Sendable {
 
   private static func write(_ bytes: [UInt8], to path: String) throws {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-    guard descriptor >= 0, Glibc.write(descriptor, bytes, bytes.count) == bytes.count else { throw Signal.TimedOut() }
+    guard descriptor >= 0, Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
+      throw TimedOut("a file that could be made")
+    }
     close(descriptor)
   }
 

@@ -4,6 +4,7 @@ import JOSE
 import JSON
 import Outbound
 import Synchronization
+import TestSupport
 
 /// Google as far as the broker knows it: keys that sign ID tokens, and an endpoint that gives tokens for assertions.
 final class FakeGoogle: HTTPSending {

@@ -2,6 +2,7 @@ import EventLoop
 import Glibc
 import Outbound
 import Synchronization
+import TestSupport
 
 /// A ``FakeGoogle`` over HTTP/1.1 on loopback. Each connection has a thread, so that nothing blocks the tests' own.
 final class FakeGoogleServer: Sendable {

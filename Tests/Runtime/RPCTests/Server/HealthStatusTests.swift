@@ -1,6 +1,5 @@
+import RPCServer
 import Testing
-
-@testable import ServiceKit
 
 @Suite("Health")
 struct HealthStatusTests {

@@ -13,12 +13,6 @@ public struct HealthService: Sendable {
   /// The routes, for the server.
   public var routes: ServiceRoutes { GRPCHealthV1.Health.routes(Handlers(status: status)) }
 
-  /// Asks the server behind `channel` whether it serves; for the command `health`.
-  static func isServing(_ channel: some Channel, service: String, _ options: CallOptions) async throws(RPCError) -> Bool {
-    let response = try await GRPCHealthV1.Health.Client(channel).check(.init(service: service), options: options)
-    return response.status == .serving
-  }
-
   private struct Handlers: GRPCHealthV1.Health.Handlers {
     let status: HealthStatus
 

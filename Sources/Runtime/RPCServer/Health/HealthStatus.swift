@@ -37,13 +37,13 @@ public final class HealthStatus: Sendable {
   }
 
   /// The listeners are open and everything is built.
-  func started() { set("started", holds: true) }
+  public func started() { set("started", holds: true) }
 
   /// The process is about to stop.
-  func startDraining() { change { $0.isDraining = true } }
+  public func startDraining() { change { $0.isDraining = true } }
 
   /// Ends every watch: what is served last is the news that nothing is.
-  func finish() {
+  public func finish() {
     let watchers = state.withLock { state in
       defer { state.watchers = [:] }
       return Array(state.watchers.values)
