@@ -39,7 +39,7 @@ public final class ClientChannel: Channel {
     for part in loops { await part.loop.visit { part.close() } }
   }
 
-  private func home() -> ClientLoop {
+  func home() -> ClientLoop {
     if let current = EventLoop.current, let part = loops.first(where: { $0.loop === current }) { return part }
     return loops[0]
   }
@@ -56,7 +56,7 @@ public final class ClientChannel: Channel {
     return response
   }
 
-  private func pass(
+  func pass(
     _ interceptors: ArraySlice<any ClientInterceptor>, _ method: MethodInfo, _ options: CallOptions,
     _ last: (CallOptions) async throws(RPCError) -> Void
   ) async throws(RPCError) {

@@ -1,4 +1,5 @@
 public import HTTP2
+public import MessagesCore
 public import RPC
 
 /// How a ``ClientChannel`` connects and calls.
@@ -17,6 +18,33 @@ public struct ClientChannelConfiguration: Sendable {
   public var interceptors: [any ClientInterceptor] = []
   /// How the client names itself to servers.
   public var userAgent = "parley"
+
+  /// The protocol that calls are made in.
+  public var wire = Wire.grpc
+  /// The form of messages.
+  public var codec = Codec.proto
+  /// How requests are compressed, where a call's options do not say.
+  public var compression = MessageCompression.identity
+  /// What an `Any` may hold in JSON.
+  public var registry: MessageRegistry?
+
+  /// The protocols that servers speak.
+  public enum Wire: String, Sendable, Hashable, CaseIterable {
+    /// gRPC over HTTP/2: works with every gRPC server.
+    case grpc
+    /// gRPC-Web, binary: what proxies in front of gRPC servers speak to browsers.
+    case grpcWeb
+    /// Connect: plain HTTP for unary calls, envelopes for streams.
+    case connect
+  }
+
+  /// The forms of messages.
+  public enum Codec: String, Sendable, Hashable, CaseIterable {
+    /// Protobuf's wire format.
+    case proto
+    /// proto3 JSON.
+    case json
+  }
 
   /// The defaults, in clear text.
   public init(tls: TLSContext? = nil) { self.tls = tls }

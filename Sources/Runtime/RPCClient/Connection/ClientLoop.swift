@@ -1,6 +1,5 @@
 internal import EventLoop
 internal import HTTP2
-internal import MessagesWire
 internal import RPC
 
 /// A channel's share of one loop: its connection, and who waits for it.
@@ -20,8 +19,7 @@ final class ClientLoop: HTTP2ConnectionDelegate, @unchecked Sendable {
   let loop: EventLoop
   let target: ChannelTarget
   let configuration: ClientChannelConfiguration
-  let decoder = MessageDecoder()
-  let encoder = MessageEncoder()
+  let coding: MessageCoding
   private let blocking: BlockingPool
   private let resources: HTTP2LoopResources
   private var state = State.idle
@@ -37,6 +35,7 @@ final class ClientLoop: HTTP2ConnectionDelegate, @unchecked Sendable {
     self.target = target
     self.blocking = blocking
     self.configuration = configuration
+    coding = MessageCoding(configuration)
     resources = HTTP2LoopResources(loop, limits: configuration.http2)
   }
 
