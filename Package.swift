@@ -82,6 +82,8 @@ let package = Package(
     floor("Runtime/ConnectWire", "ConnectWire", ["JSON", "MessagesCore", "RPC", "WellKnown"]),
     floor("Runtime/WellKnown", "WellKnown", ["MessagesCore", "RPC"]),
     floor(
+      "Runtime/DynamicMessages", "DynamicMessages", ["MessagesCore", "MessagesWire", "WellKnown"], exclude: ["README.md"]),
+    floor(
       "Runtime/RPCWire", "RPCWire",
       ["Buffers", "Compression", "ConnectWire", "HTTP2", "JSON", "MessagesCore", "MessagesWire", "RPC", "WellKnown"]),
     floor(
@@ -134,7 +136,7 @@ let package = Package(
     executable(
       "parley", at: "Sources/Executables/parley",
       [
-        "ParleyAPI", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "WellKnown", "JSON", "Outbound", "PostgreSQL",
+        "ParleyAPI", "DynamicMessages", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "WellKnown", "JSON", "Outbound", "PostgreSQL",
         arguments, log,
       ], exclude: ["README.md"]),
     executable(
@@ -190,6 +192,9 @@ let package = Package(
     tests(
       "Runtime/HTTP2Tests",
       ["Buffers", "HTTP2", "EventLoop", "RPC", "RPCServer", "TestSupport", "COpenSSL", "CNghttp2", "CShims"]),
+    tests(
+      "Runtime/DynamicMessagesTests",
+      ["DynamicMessages", "Buffers", "JSON", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI"]),
     tests(
       "Runtime/RPCTests",
       [
