@@ -191,7 +191,7 @@ let package = Package(
       "Runtime/RPCTests",
       [
         "RPC", "RPCServer", "RPCClient", "HTTP2", "EventLoop", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI",
-        "TestSupport",
+        "TestSupport", "Buffers", "Compression", "JSON",
         log,
       ]),
     tests(

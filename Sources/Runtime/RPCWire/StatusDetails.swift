@@ -20,7 +20,7 @@ package enum StatusDetails {
   /// Decodes the details that a peer sent. What cannot be read is left out: the status itself stands.
   package static func decode(_ bytes: [UInt8]) -> [ErrorDetail] {
     guard let status = try? GoogleRPC.Status(protobuf: bytes) else { return [] }
-    return status.details.map { detail(typeURL: $0.typeURL, value: [UInt8]($0.value)) }
+    return status.details.map(detail)
   }
 
   /// The details of an error as Connect carries them: each with its JSON as well, where its type is known here.
@@ -72,23 +72,22 @@ package enum StatusDetails {
     return GoogleProtobuf.AnyMessage(typeURL: prefix + type(of: message).descriptor.name, value: Bytes(bytes))
   }
 
-  /// The detail that a type URL and an encoding stand for; one that cannot be read stays as it is.
-  package static func detail(typeURL: String, value: [UInt8]) -> ErrorDetail {
-    switch typeURL.split(separator: "/").last {
+  private static func detail(_ any: GoogleProtobuf.AnyMessage) -> ErrorDetail {
+    switch any.typeURL.split(separator: "/").last {
     case "google.rpc.ErrorInfo":
-      if let info = try? GoogleRPC.ErrorInfo(protobuf: value) {
+      if let info = try? GoogleRPC.ErrorInfo(protobuf: any.value) {
         return .errorInfo(reason: info.reason, domain: info.domain, metadata: info.metadata)
       }
     case "google.rpc.RetryInfo":
-      if let info = try? GoogleRPC.RetryInfo(protobuf: value), let delay = info.retryDelay {
+      if let info = try? GoogleRPC.RetryInfo(protobuf: any.value), let delay = info.retryDelay {
         return .retryInfo(.seconds(delay.seconds) + .nanoseconds(Int64(delay.nanos)))
       }
     case "google.rpc.BadRequest":
-      if let info = try? GoogleRPC.BadRequest(protobuf: value) {
+      if let info = try? GoogleRPC.BadRequest(protobuf: any.value) {
         return .badRequest(info.fieldViolations.map { .init(field: $0.field, description: $0.description) })
       }
     default: break
     }
-    return .other(typeURL: typeURL, bytes: value)
+    return .other(typeURL: any.typeURL, bytes: [UInt8](any.value))
   }
 }

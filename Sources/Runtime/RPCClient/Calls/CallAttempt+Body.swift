@@ -16,7 +16,7 @@ extension CallAttempt {
       try part.coding.compressing(compression, into: body) { $0.append(message.bytes) }
     }
     if plan.usesGET, body.count <= ConnectQuery.maximumBytes {
-      let query = ConnectQuery.make(body.bytes, compression, part.configuration.codec)
+      let query = ConnectQuery.make(body.bytes, compression, plan.codec)
       if query.utf8.count <= ConnectQuery.maximumBytes {
         let headers = RequestHeaders.get(plan, part, isSecure: connection.isSecure, query: query)
         return try require(open(on: connection, headers, endsStream: true))

@@ -10,9 +10,9 @@ extension CallAttempt {
 
   /// Looks at what has come as far as the call's kind and format need it before somebody asks.
   func noteData(_ stream: HTTP2Stream) {
-    if plan.format == .connectUnary {
+    if plan.wire == .connectUnary {
       collectBody(stream)
-    } else if plan.hasOneResponse || plan.format.endsInBody {
+    } else if plan.hasOneResponse || plan.wire.endsInBody {
       scan(stream)
     }
     guard outcome == nil, !plan.hasOneResponse, !receivers.isEmpty else { return }
@@ -65,9 +65,9 @@ extension CallAttempt {
 
   /// A success of a call that has one response is one only with exactly that response.
   func judged(_ end: CallOutcome) -> CallOutcome {
-    guard end.error == nil, plan.hasOneResponse, plan.format != .connectUnary else { return end }
+    guard end.error == nil, plan.hasOneResponse, plan.wire != .connectUnary else { return end }
     var end = end
-    if !plan.format.endsInBody && scannedBytes < inbound.count {
+    if !plan.wire.endsInBody && scannedBytes < inbound.count {
       end.error = .cutOff
     } else if scannedMessages == 0 {
       end.error = .noResponse
@@ -78,11 +78,11 @@ extension CallAttempt {
   // MARK: When somebody asks
 
   private func next(_ bytes: UnsafeRawBufferPointer, from start: Int) -> InboundFrame.Next {
-    InboundFrame.next(bytes, from: start, plan.format, responseCompression, limit: plan.maximumResponseBytes)
+    InboundFrame.next(bytes, from: start, plan.wire, responseCompression, limit: plan.maximumResponseBytes)
   }
 
   private func peek() -> InboundFrame.Next {
-    guard plan.format == .connectUnary else { return next(inbound, from: 0) }
+    guard plan.wire == .connectUnary else { return next(inbound, from: 0) }
     guard outcome != nil, !hasTakenBody else { return .incomplete(total: 0) }
     let count = inbound.count
     return .message(InboundFrame(flags: responseCompression == .identity || count == 0 ? 0 : 1, start: 0, end: count))

@@ -33,7 +33,7 @@ extension CallAttempt {
   /// - Throws: The status of a call that ends meanwhile.
   func waitForRoom() async throws(RPCError) {
     while outcome == nil, let stream, stream.outbound.count > part.configuration.http2.streamOutputBytes {
-      stream.notifyWhenDrained()
+      stream.notifyWhenDrained(to: part.configuration.http2.streamOutputBytes / 2)
       await withUnsafeContinuation { writers.append($0) }
     }
     if outcome != nil { throw ended }
@@ -54,16 +54,16 @@ extension CallAttempt {
     guard let stream else { throw ended }
     let output = stream.outbound
     let start = output.count
-    let prefix = output.reserve(GRPCFrame.prefixBytes).assumingMemoryBound(to: UInt8.self)
-    for index in 0..<GRPCFrame.prefixBytes { prefix[index] = compression == .identity || index > 0 ? 0 : 1 }
-    output.commit(GRPCFrame.prefixBytes)
+    let prefix = output.reserve(Envelope.prefixBytes).assumingMemoryBound(to: UInt8.self)
+    for index in 0..<Envelope.prefixBytes { prefix[index] = compression == .identity || index > 0 ? 0 : 1 }
+    output.commit(Envelope.prefixBytes)
     do throws(RPCError) {
       if compression == .identity { try encode(output) } else { try part.coding.compressing(compression, into: output, encode) }
     } catch {
       output.truncate(to: start)
       throw error
     }
-    output.overwrite(bigEndian: UInt32(output.count - start - GRPCFrame.prefixBytes), at: start + 1)
+    output.overwrite(bigEndian: UInt32(output.count - start - Envelope.prefixBytes), at: start + 1)
     stream.outboundGrew()
   }
 }

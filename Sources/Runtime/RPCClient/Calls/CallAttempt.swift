@@ -51,7 +51,7 @@ final class CallAttempt: HTTP2StreamHandler, @unchecked Sendable {
       timer.onFire = { [unowned self] in abandon(.deadlineExceeded) }
       part.loop.arm(timer, at: MonotonicInstant(nanoseconds: deadline.monotonicNanoseconds))
     }
-    guard plan.format != .connectUnary else {
+    guard plan.wire != .connectUnary else {
       reserved = connection
       return true
     }
@@ -144,13 +144,13 @@ final class CallAttempt: HTTP2StreamHandler, @unchecked Sendable {
 
   func streamReceivedHeaders(_ stream: HTTP2Stream) {
     guard stream.trailers == nil, outcome == nil else { return }
-    switch ResponseHead.read(stream.headers, plan, part.configuration.codec) {
+    switch ResponseHead.read(stream.headers, plan) {
     case .refused(let error):
-      initialMetadata = ResponseHead.metadata(stream.headers, plan.format)
+      initialMetadata = ResponseHead.metadata(stream.headers, plan.wire)
       abandon(error)
     case .accepted(let compression):
       responseCompression = compression
-      initialMetadata = ResponseHead.metadata(stream.headers, plan.format)
+      initialMetadata = ResponseHead.metadata(stream.headers, plan.wire)
       wake(&receivers)
     case .perhapsTrailers: break
     }

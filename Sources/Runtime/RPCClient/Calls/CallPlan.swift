@@ -1,4 +1,5 @@
 internal import RPC
+internal import RPCWire
 
 /// What all attempts of one call have in common.
 struct CallPlan: Sendable {
@@ -10,7 +11,8 @@ struct CallPlan: Sendable {
   let compression: MessageCompression
   /// The most bytes that a response message may have, once restored.
   let maximumResponseBytes: Int
-  let format: BodyFormat
+  let wire: WireProtocol
+  let codec: MessageCodec
   /// Whether the request travels in the URL.
   let usesGET: Bool
 
@@ -24,27 +26,22 @@ struct CallPlan: Sendable {
     waitsForReady = options.waitsForReady
     compression = options.compression ?? configuration.compression
     maximumResponseBytes = options.maximumResponseBytes ?? configuration.maximumResponseBytes
-    format = BodyFormat(configuration.wire, method.kind)
-    usesGET = options.prefersGET && format == .connectUnary && method.idempotency == .noSideEffects
+    codec = configuration.codec.wire
+    wire =
+      switch configuration.wire {
+      case .grpc: .grpc
+      case .grpcWeb: .grpcWeb
+      case .connect: method.kind == .unary ? .connectUnary : .connectStream
+      }
+    usesGET = options.prefersGET && wire == .connectUnary && method.idempotency == .noSideEffects
   }
 }
 
-/// How messages stand in the bodies of a call.
-enum BodyFormat: Sendable {
-  /// Each behind a prefix; the status is in the trailers.
-  case grpc
-  /// Each behind a prefix; the status is in the last frame.
-  case grpcWeb
-  /// Each behind a prefix; the last envelope says how the call ended.
-  case connectStream
-  /// One message, and nothing else.
-  case connectUnary
-
-  init(_ wire: ClientChannelConfiguration.Wire, _ kind: MethodKind) {
-    switch wire {
-    case .grpc: self = .grpc
-    case .grpcWeb: self = .grpcWeb
-    case .connect: self = kind == .unary ? .connectUnary : .connectStream
+extension ClientChannelConfiguration.Codec {
+  var wire: MessageCodec {
+    switch self {
+    case .proto: .proto
+    case .json: .json
     }
   }
 }

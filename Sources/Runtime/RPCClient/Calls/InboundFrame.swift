@@ -1,4 +1,5 @@
 internal import RPC
+internal import RPCWire
 
 /// Where one message, or the end of a call, stands in the bytes of a response.
 struct InboundFrame {
@@ -8,7 +9,7 @@ struct InboundFrame {
   /// Where the frame ends.
   let end: Int
 
-  var isCompressed: Bool { flags & 1 != 0 }
+  var isCompressed: Bool { flags & Envelope.compressed != 0 }
 
   /// What the next bytes of a response hold.
   enum Next {
@@ -27,20 +28,25 @@ struct InboundFrame {
   /// Looks at the frame that begins at `start`.
   @inline(__always)
   static func next(
-    _ bytes: UnsafeRawBufferPointer, from start: Int, _ format: BodyFormat, _ compression: MessageCompression, limit: Int
+    _ bytes: UnsafeRawBufferPointer, from start: Int, _ wire: WireProtocol, _ compression: MessageCompression, limit: Int
   ) -> Next {
     let room = bytes.count - start
-    guard room >= 5 else { return .incomplete(total: 5) }
+    guard room >= Envelope.prefixBytes else { return .incomplete(total: Envelope.prefixBytes) }
     let flags = bytes[start]
     let count = Int(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: start + 1, as: UInt32.self)))
-    let isEnd = flags & ~1 != 0
-    guard !isEnd || flags & ~1 == format.endFlag else {
+    let kind = flags & ~Envelope.compressed
+    let isEnd = kind != 0
+    guard !isEnd || kind == wire.endFlag else {
       return .malformed(RPCError(.internal, "the server sent a message with the unknown flags \(flags)"))
     }
-    guard count <= (isEnd ? max(limit, endBytes) : limit) else { return .tooLarge(count) }
-    guard room >= 5 + count else { return .incomplete(total: 5 + count) }
+    let isCompressed = flags != kind
+    let most = isEnd ? max(limit, endBytes) : isCompressed ? Envelope.longest(of: limit) : limit
+    guard count <= most else { return .tooLarge(count) }
+    guard room >= Envelope.prefixBytes + count else { return .incomplete(total: Envelope.prefixBytes + count) }
     // Nothing is nothing in every encoding.
-    let frame = InboundFrame(flags: count == 0 ? flags & ~1 : flags, start: start + 5, end: start + 5 + count)
+    let frame = InboundFrame(
+      flags: count == 0 ? kind : flags, start: start + Envelope.prefixBytes,
+      end: start + Envelope.prefixBytes + count)
     guard !frame.isCompressed || compression != .identity else {
       return .malformed(RPCError(.internal, "the server sent a compressed message and named no encoding"))
     }
@@ -48,13 +54,13 @@ struct InboundFrame {
   }
 }
 
-extension BodyFormat {
+extension WireProtocol {
   /// The flag of the frame that ends a call, or a value that no flag has.
   var endFlag: UInt8 {
     switch self {
     case .grpc, .connectUnary: 0
-    case .grpcWeb: 0x80
-    case .connectStream: 0x02
+    case .grpcWeb: Envelope.trailers
+    case .connectStream: Envelope.endOfStream
     }
   }
 

@@ -9,7 +9,7 @@ internal import RPCWire
 ///
 /// Confined to one loop.
 final class MessageCoding {
-  private let codec: ClientChannelConfiguration.Codec
+  private let codec: MessageCodec
   private let registry: MessageRegistry?
   private let encoder = MessageEncoder()
   private let decoder = MessageDecoder()
@@ -18,7 +18,7 @@ final class MessageCoding {
   private static let keptBytes = 256 << 10
 
   init(_ configuration: ClientChannelConfiguration) {
-    codec = configuration.codec
+    codec = configuration.codec.wire
     registry = configuration.registry
   }
 

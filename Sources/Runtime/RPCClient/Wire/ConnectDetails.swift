@@ -9,14 +9,9 @@ enum ConnectDetails {
   static func error(_ body: UnsafeRawBufferPointer, _ attempt: CallAttempt, fallback: StatusCode) -> RPCError? {
     let read = { (bytes: UnsafeRawBufferPointer) -> RPCError? in
       guard let json = try? JSONParser.parse([UInt8](bytes)) else { return nil }
-      return ConnectError.read(json, fallback: fallback, detail: detail)
+      return ConnectError.read(json, fallback: fallback, detail: StatusDetails.detail)
     }
     guard attempt.responseCompression != .identity, !body.isEmpty else { return read(body) }
     return try? attempt.part.coding.restoring(body, attempt.responseCompression, maximumBytes: 256 << 10, read)
-  }
-
-  /// A detail by its wire format.
-  static func detail(_ detail: ConnectError.Detail) -> ErrorDetail {
-    StatusDetails.detail(typeURL: "type.googleapis.com/" + detail.type, value: detail.value)
   }
 }

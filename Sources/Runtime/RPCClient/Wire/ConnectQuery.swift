@@ -1,5 +1,6 @@
 internal import Buffers
 internal import RPC
+internal import RPCWire
 
 /// The query of a Connect call by GET, in the order that lets caches see equal calls as equal.
 enum ConnectQuery {
@@ -7,13 +8,13 @@ enum ConnectQuery {
   static let maximumBytes = 8_000
 
   static func make(
-    _ message: UnsafeRawBufferPointer, _ compression: MessageCompression, _ codec: ClientChannelConfiguration.Codec
+    _ message: UnsafeRawBufferPointer, _ compression: MessageCompression, _ codec: MessageCodec
   ) -> String {
     let isText = codec == .json && compression == .identity
     var query = "connect=v1"
     if !isText { query += "&base64=1" }
     if compression != .identity { query += "&compression=\(compression.rawValue)" }
-    query += "&encoding=\(codec.rawValue)&message="
+    query += "&encoding=\(codec.name)&message="
     return query + (isText ? percentEncoded(message) : urlBase64(message))
   }
 

@@ -17,20 +17,18 @@ struct GRPCStatus {
     metadata = GRPCHeaders.metadata(trailers)
   }
 
-  /// Reads lines of `name: value`, whose names may be in any case.
-  init(webTrailers bytes: UnsafeRawBufferPointer) {
+  /// Reads the content of gRPC-Web's last envelope.
+  init?(webTrailers bytes: UnsafeRawBufferPointer) {
+    guard let fields = GRPCWebTrailers.fields(bytes) else { return nil }
     metadata = Metadata()
-    for line in bytes.split(whereSeparator: { $0 == 0x0d || $0 == 0x0a }) {
-      guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
-      let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
-      let value = line[(colon + 1)...].drop { $0 == 0x20 }
+    for (name, value) in fields {
       switch name {
-      case "grpc-status": status = String(decoding: value, as: UTF8.self)
-      case "grpc-message": message = PercentEncoding.decode(value)
-      case "grpc-status-details-bin": details = MetadataBase64.decode(value)
+      case "grpc-status": status = value
+      case "grpc-message": message = PercentEncoding.decode(value.utf8)
+      case "grpc-status-details-bin": details = MetadataBase64.decode(value.utf8)
       default:
-        guard Metadata.isValidName(name) else { continue }
-        if let entry = Metadata.Entry(header: name, String(decoding: value, as: UTF8.self)) { metadata.append(entry) }
+        guard Metadata.isValidName(name), !ReservedHeaders.contains(name) else { continue }
+        if let entry = Metadata.Entry(header: name, value) { metadata.append(entry) }
       }
     }
   }

@@ -9,25 +9,17 @@ enum RequestHeaders {
     _ plan: CallPlan, _ part: ClientLoop, isSecure: Bool, bodyCompression: MessageCompression = .identity
   ) -> HeaderList {
     let list = begin("POST", path: plan.method.path, plan, part, isSecure)
-    switch plan.format {
-    case .grpc, .grpcWeb:
+    list.append("content-type", plan.wire.contentType(plan.codec))
+    if plan.wire.isConnect {
+      addConnect(plan, to: list)
+    } else {
       list.append("te", "trailers")
       if let deadline = plan.deadline { list.append("grpc-timeout", Timeout.encode(deadline.timeLeft)) }
-      list.append("content-type", ContentTypes.request(plan.format, part.configuration.codec))
-      if plan.compression != .identity { list.append("grpc-encoding", plan.compression.rawValue) }
-      list.append("grpc-accept-encoding", "identity,gzip,deflate")
-      if plan.format == .grpcWeb { list.append("x-grpc-web", "1") }
-    case .connectStream:
-      addConnect(plan, to: list)
-      list.append("content-type", ContentTypes.request(plan.format, part.configuration.codec))
-      if plan.compression != .identity { list.append("connect-content-encoding", plan.compression.rawValue) }
-      list.append("connect-accept-encoding", "gzip")
-    case .connectUnary:
-      addConnect(plan, to: list)
-      list.append("content-type", ContentTypes.request(plan.format, part.configuration.codec))
-      if bodyCompression != .identity { list.append("content-encoding", bodyCompression.rawValue) }
-      list.append("accept-encoding", "gzip")
+      if plan.wire == .grpcWeb { list.append("x-grpc-web", "1") }
     }
+    let compression = plan.wire == .connectUnary ? bodyCompression : plan.compression
+    if compression != .identity { list.append(plan.wire.encodingHeader, compression.rawValue) }
+    list.append(plan.wire.acceptEncodingHeader, AcceptedCompressions.supported)
     end(list, plan, part)
     return list
   }
@@ -36,7 +28,7 @@ enum RequestHeaders {
   static func get(_ plan: CallPlan, _ part: ClientLoop, isSecure: Bool, query: String) -> HeaderList {
     let list = begin("GET", path: plan.method.path + "?" + query, plan, part, isSecure)
     addConnect(plan, to: list)
-    list.append("accept-encoding", "gzip")
+    list.append(plan.wire.acceptEncodingHeader, AcceptedCompressions.supported)
     end(list, plan, part)
     return list
   }
@@ -53,11 +45,8 @@ enum RequestHeaders {
   }
 
   private static func addConnect(_ plan: CallPlan, to list: HeaderList) {
-    list.append("connect-protocol-version", "1")
-    guard let deadline = plan.deadline else { return }
-    // At most ten digits, and never none: what is left of a deadline that passes now is a millisecond.
-    let left = deadline.timeLeft / .milliseconds(1)
-    list.append("connect-timeout-ms", "\(max(1, Int64(min(left.rounded(.up), 9_999_999_999))))")
+    list.append(ConnectHeaders.protocolVersion, ConnectHeaders.version)
+    if let deadline = plan.deadline { list.append(ConnectHeaders.timeout, ConnectHeaders.encodeTimeout(deadline.timeLeft)) }
   }
 
   private static func end(_ list: HeaderList, _ plan: CallPlan, _ part: ClientLoop) {

@@ -7,7 +7,7 @@ internal import RPCWire
 enum ResponseEnd {
   /// The outcome of a stream that the server has ended.
   static func atEnd(of stream: HTTP2Stream, _ attempt: CallAttempt, hasBody: Bool) -> CallOutcome {
-    switch attempt.plan.format {
+    switch attempt.plan.wire {
     case .connectUnary: return connectUnary(stream, attempt)
     case .connectStream: return .failure(RPCError(.internal, "the stream ended without saying how"))
     case .grpc, .grpcWeb: break
@@ -16,7 +16,7 @@ enum ResponseEnd {
     if attempt.initialMetadata == nil {
       attempt.initialMetadata = isTrailersOnly ? Metadata() : GRPCHeaders.metadata(stream.headers)
     }
-    if attempt.plan.format == .grpc, let trailers = stream.trailers { return GRPCStatus(trailers).outcome }
+    if attempt.plan.wire == .grpc, let trailers = stream.trailers { return GRPCStatus(trailers).outcome }
     if isTrailersOnly { return GRPCStatus(stream.headers).outcome }
     return .failure(RPCError(.internal, "the response ended without a status"))
   }
@@ -26,19 +26,21 @@ enum ResponseEnd {
     if attempt.initialMetadata == nil, let headers = attempt.stream?.headers {
       attempt.initialMetadata = GRPCHeaders.metadata(headers)
     }
-    guard frame.isCompressed else { return inBody(bytes, attempt.plan.format) }
+    guard frame.isCompressed else { return inBody(bytes, attempt.plan.wire) }
     do throws(RPCError) {
       return try attempt.part.coding.restoring(bytes, attempt.responseCompression, maximumBytes: 64 << 10) {
-        inBody($0, attempt.plan.format)
+        inBody($0, attempt.plan.wire)
       }
     } catch {
       return .failure(error)
     }
   }
 
-  private static func inBody(_ bytes: UnsafeRawBufferPointer, _ format: BodyFormat) -> CallOutcome {
-    if format == .grpcWeb { return GRPCStatus(webTrailers: bytes).outcome }
-    guard let end = ConnectEndOfStream(json: [UInt8](bytes), detail: ConnectDetails.detail) else {
+  private static func inBody(_ bytes: UnsafeRawBufferPointer, _ wire: WireProtocol) -> CallOutcome {
+    if wire == .grpcWeb {
+      return GRPCStatus(webTrailers: bytes)?.outcome ?? .failure(RPCError(.internal, "the trailers are malformed"))
+    }
+    guard let end = ConnectEndOfStream(json: [UInt8](bytes), detail: StatusDetails.detail) else {
       return .failure(RPCError(.internal, "the end of the stream is no JSON object"))
     }
     var error = end.error

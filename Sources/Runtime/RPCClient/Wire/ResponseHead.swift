@@ -12,33 +12,27 @@ enum ResponseHead {
   /// It is no answer that could be understood, whatever follows.
   case refused(RPCError)
 
-  static func read(
-    _ headers: HeaderBlock, _ plan: CallPlan, _ codec: ClientChannelConfiguration.Codec
-  ) -> ResponseHead {
-    let isGRPC = plan.format == .grpc || plan.format == .grpcWeb
-    if isGRPC, headers.value(.grpcStatus) != nil { return .perhapsTrailers }
-    let type = headers.text(.contentType) ?? ""
+  static func read(_ headers: HeaderBlock, _ plan: CallPlan) -> ResponseHead {
+    if !plan.wire.isConnect, headers.value(.grpcStatus) != nil { return .perhapsTrailers }
+    let type = headers.value(.contentType).map(WireContentType.parse) ?? .other
     guard headers.value(.status, is: "200") else {
       // The body of a failed unary call says why, if it is JSON.
-      let explains = plan.format == .connectUnary && ContentTypes.isJSON(type)
-      return explains ? encoding(headers, plan.format) : .refused(error(forHTTP: headers))
+      let explains = plan.wire == .connectUnary && type == .known(.connectUnary, .json)
+      return explains ? encoding(headers, plan.wire) : .refused(error(forHTTP: headers))
     }
-    switch ContentTypes.match(type, plan.format, codec) {
-    case .expected: return encoding(headers, plan.format)
-    case .otherCodec: return .refused(RPCError(.internal, "the server answered in the content type '\(type.prefix(64))'"))
-    case .foreign: return .refused(error(forHTTP: headers))
+    switch type {
+    case .known(plan.wire, plan.codec): return encoding(headers, plan.wire)
+    case .known(plan.wire, _), .unknownCodec(plan.wire):
+      let name = headers.text(.contentType) ?? ""
+      return .refused(RPCError(.internal, "the server answered in the content type '\(name.prefix(64))'"))
+    default: return .refused(error(forHTTP: headers))
     }
   }
 
-  private static func encoding(_ headers: HeaderBlock, _ format: BodyFormat) -> ResponseHead {
-    let name =
-      switch format {
-      case .grpc, .grpcWeb: headers.text(.encoding)
-      case .connectUnary: headers.text(named: "content-encoding")
-      case .connectStream: headers.text(named: "connect-content-encoding")
-      }
+  private static func encoding(_ headers: HeaderBlock, _ wire: WireProtocol) -> ResponseHead {
+    let name = wire.isConnect ? headers.text(named: wire.encodingHeader) : headers.text(.encoding)
     guard let name else { return .accepted(.identity) }
-    guard let compression = MessageCompression(rawValue: name) else {
+    guard let compression = MessageCompression(named: name.utf8) else {
       return .refused(RPCError(.internal, "the server answered in the unknown encoding '\(name.prefix(32))'"))
     }
     return .accepted(compression)
@@ -55,29 +49,21 @@ enum ResponseHead {
   }
 
   /// The headers that belong to the user.
-  static func metadata(_ headers: HeaderBlock, _ format: BodyFormat) -> Metadata {
+  static func metadata(_ headers: HeaderBlock, _ wire: WireProtocol) -> Metadata {
     let all = GRPCHeaders.metadata(headers)
-    guard format == .connectUnary || format == .connectStream else { return all }
+    guard wire == .connectUnary else { return all }
     var metadata = Metadata()
-    for entry in all.entries where !isConnects(entry.name, format) { metadata.append(entry) }
+    for entry in all.entries where !entry.name.hasPrefix(ConnectHeaders.trailerPrefix) { metadata.append(entry) }
     return metadata
   }
 
   /// The trailers among the headers of a unary response.
   static func trailers(_ headers: HeaderBlock) -> Metadata {
+    let prefix = ConnectHeaders.trailerPrefix
     var metadata = Metadata()
-    for entry in GRPCHeaders.metadata(headers).entries where entry.name.hasPrefix(trailerPrefix) {
-      metadata.append(.init(name: String(entry.name.dropFirst(trailerPrefix.count)), value: entry.value))
+    for entry in GRPCHeaders.metadata(headers).entries where entry.name.hasPrefix(prefix) {
+      metadata.append(.init(name: String(entry.name.dropFirst(prefix.count)), value: entry.value))
     }
     return metadata
-  }
-
-  private static let trailerPrefix = "trailer-"
-
-  private static func isConnects(_ name: String, _ format: BodyFormat) -> Bool {
-    switch name {
-    case "content-encoding", "content-length", "accept-encoding", "accept-post": true
-    default: name.hasPrefix("connect-") || format == .connectUnary && name.hasPrefix(trailerPrefix)
-    }
   }
 }
