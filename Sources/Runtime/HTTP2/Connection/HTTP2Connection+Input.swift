@@ -157,6 +157,7 @@ extension HTTP2Connection {
     case NGHTTP2_PING.rawValue:
       if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 { pingAnswered(frame) }
     case NGHTTP2_GOAWAY.rawValue:
+      if role == .client { goaway = HTTP2Goaway(frame.pointee.goaway) }
       if role == .client && !isDraining {
         isDraining = true
         delegate?.connectionIsDraining(self)

@@ -71,12 +71,16 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   var isFeeding = false
   var closesAfterFeed = false
   var isReadingPaused = false
-  var failure: HTTP2Error?
+  /// What went wrong, once something has; its calls end with the connection.
+  package internal(set) var failure: HTTP2Error?
+  /// What the peer said when it announced the end (client only).
+  package internal(set) var goaway: HTTP2Goaway?
   var drainPhase = 0
   var outstandingPings: [OutstandingPing] = []
   var pingsSent: UInt64 = 0
   let timer = LoopTimer()
-  var lastActivity: MonotonicInstant
+  /// When the peer sent something for the last time, to the tick.
+  package internal(set) var lastActivity: MonotonicInstant
   /// For whatever the delegate keeps per connection.
   package var attachment: AnyObject?
 
