@@ -26,7 +26,7 @@ class Buf(Case):
         environment = {**os.environ, "BUF_CACHE_DIR": str(self.ground.folder / "buf"), "HOME": str(self.ground.folder)}
         done = subprocess.run(
             [str(word) for word in command], input="\n".join(json.dumps(message) for message in messages), text=True,
-            capture_output=True, timeout=40, env=environment, check=False)
+            capture_output=True, timeout=20, env=environment, check=False)
         answers, text, decoder = [], done.stdout.strip(), json.JSONDecoder()
         while text:
             answer, end = decoder.raw_decode(text)
