@@ -358,7 +358,7 @@ public enum TokenBrokerService {
     ])
   }
 
-  /// Calls the unary methods of `parley.broker.v1.TokenBrokerService`.
+  /// Calls the methods of `parley.broker.v1.TokenBrokerService`.
   public struct Client: Sendable {
     /// The way to the service.
     public let channel: any Channel

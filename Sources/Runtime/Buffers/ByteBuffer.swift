@@ -73,6 +73,16 @@ public final class ByteBuffer {
     (base + start + offset).storeBytes(of: value.bigEndian, as: UInt32.self)
   }
 
+  /// Writes a byte over an unread one that is already there.
+  ///
+  /// - Parameters:
+  ///   - byte: The byte.
+  ///   - offset: Where it goes, counted from the first unread byte.
+  public func overwrite(_ byte: UInt8, at offset: Int) {
+    precondition(offset >= 0 && offset < count, "outside the bytes written")
+    (base + start + offset).storeBytes(of: byte, as: UInt8.self)
+  }
+
   /// Forgets bytes from the front, in constant time.
   ///
   /// - Parameter consumed: How many; at most `count`.

@@ -1,12 +1,69 @@
+internal import EventLoop
 public import MessagesCore
 public import RPC
 
 extension ClientChannel {
   /// Makes a call of any kind; see ``Channel``.
+  ///
+  /// Interceptors see the call from its beginning to the end of `body`. `body` runs at most once: an interceptor that goes on to
+  /// `next` again after that gets the error of the first time.
   public func stream<Request: Message, Response: Message, Result: Sendable>(
     _ method: MethodDescriptor<Request, Response>, _ options: CallOptions,
     _ body: (ClientStream<Request, Response>) async throws -> Result
   ) async throws -> Result {
-    throw RPCError(.unimplemented, "this channel carries unary calls only")
+    try await withCall(method.info, options) { call in try await body(ClientStream(call)) }
+  }
+
+  private func withCall<Result: Sendable>(
+    _ method: MethodInfo, _ options: CallOptions, _ body: (StreamingCall) async throws -> Result
+  ) async throws -> Result {
+    guard !configuration.interceptors.isEmpty else { return try await scope(begin(method, options), body) }
+    var result: Swift.Result<Result, any Error>?
+    do throws(RPCError) {
+      try await pass(configuration.interceptors[...], method, options) { (options) async throws(RPCError) in
+        if result == nil {
+          let call = try await begin(method, options)
+          do { result = .success(try await scope(call, body)) } catch { result = .failure(error) }
+        }
+        if case .failure(let error)? = result { throw Self.told(error) }
+      }
+    } catch {
+      // What an interceptor makes of a status counts; an error of the caller's own comes back as it was.
+      if case .failure(let thrown)? = result, !(thrown is RPCError) { throw thrown }
+      throw error
+    }
+    guard let result else { throw RPCError(.internal, "an interceptor made no call and threw no error") }
+    return try result.get()
+  }
+
+  private func begin(_ method: MethodInfo, _ options: CallOptions) async throws(RPCError) -> StreamingCall {
+    let home = home()
+    let plan = CallPlan(method, options, configuration)
+    return try await home.loop.visit { () async throws(RPCError) in try await home.begin(plan, options) }
+  }
+
+  private func scope<Result: Sendable>(
+    _ call: StreamingCall, _ body: (StreamingCall) async throws -> Result
+  ) async throws -> Result {
+    defer { call.leave() }
+    return try await withTaskCancellationHandler {
+      try await body(call)
+    } onCancel: {
+      call.cancel()
+    }
+  }
+
+  /// What interceptors are told of an error that is no status.
+  private static func told(_ error: any Error) -> RPCError {
+    error as? RPCError ?? RPCError(.cancelled, "the caller gave up: \(error)", cause: error)
+  }
+}
+
+extension ClientChannel: PayloadChannel {
+  /// Makes a call of any kind with messages as bytes; see ``PayloadChannel``.
+  package func streamPayloads<Result: Sendable>(
+    _ method: MethodInfo, _ options: CallOptions, _ body: (any PayloadCall) async throws -> Result
+  ) async throws -> Result {
+    try await withCall(method, options) { call in try await body(call) }
   }
 }

@@ -17,7 +17,8 @@ public final class ClientChannel: Channel {
   public init(to target: ChannelTarget, on group: EventLoopGroup, configuration: ClientChannelConfiguration = .init()) {
     self.target = target
     self.configuration = configuration
-    loops = group.loops.map { ClientLoop($0, target: target, blocking: group.blocking, configuration: configuration) }
+    let context = ClientChannelContext(target, on: group, configuration)
+    loops = group.loops.map { ClientLoop($0, context) }
   }
 
   deinit {
@@ -39,7 +40,7 @@ public final class ClientChannel: Channel {
     for part in loops { await part.loop.visit { part.close() } }
   }
 
-  private func home() -> ClientLoop {
+  func home() -> ClientLoop {
     if let current = EventLoop.current, let part = loops.first(where: { $0.loop === current }) { return part }
     return loops[0]
   }
@@ -56,7 +57,7 @@ public final class ClientChannel: Channel {
     return response
   }
 
-  private func pass(
+  func pass(
     _ interceptors: ArraySlice<any ClientInterceptor>, _ method: MethodInfo, _ options: CallOptions,
     _ last: (CallOptions) async throws(RPCError) -> Void
   ) async throws(RPCError) {

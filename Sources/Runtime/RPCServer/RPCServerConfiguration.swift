@@ -1,4 +1,5 @@
 public import HTTP2
+public import MessagesCore
 public import RPC
 
 /// What an ``RPCServer`` allows, beyond what each connection may cost.
@@ -14,6 +15,16 @@ public struct RPCServerConfiguration: Sendable {
   public var maximumCallDuration: Duration? = nil
   /// Handlers that may run at once on one loop; one more call is RESOURCE_EXHAUSTED.
   public var maximumRunningHandlersPerLoop = 16_384
+  /// What responses are compressed with, where the caller accepts it and the handler does not choose otherwise.
+  public var responseCompression = MessageCompression.identity
+  /// The least bytes of a response that are compressed when the handler has not chosen; smaller ones gain nothing.
+  public var minimumCompressedBytes = 1_024
+  /// Whether JSON requests may have members that the message does not know; otherwise they are INVALID_ARGUMENT.
+  public var ignoresUnknownJSONFields = true
+  /// The messages that a `google.protobuf.Any` may hold in JSON.
+  public var messageRegistry: MessageRegistry?
+  /// Whose pages may call RPCs from a browser; nil for none.
+  public var cors: CORSPolicy?
 
   /// The defaults.
   public init() {}

@@ -3,17 +3,8 @@ package import HTTP2
 package import MessagesWire
 package import RPC
 
-/// The header lists of gRPC over HTTP/2: what is sent, and what is read from the peer's.
+/// The trailers of gRPC, and metadata as header fields: what is sent, and what is read from the peer's.
 package enum GRPCHeaders {
-  /// A response's headers, with metadata.
-  package static func response(_ metadata: Metadata) -> HeaderList {
-    let list = HeaderList(capacity: 2 + metadata.entries.count)
-    list.append(":status", "200")
-    list.append("content-type", "application/grpc")
-    append(metadata, to: list)
-    return list
-  }
-
   /// The trailers of a call that succeeded, with metadata.
   package static func trailers(ok metadata: Metadata) -> HeaderList {
     let list = HeaderList(capacity: 1 + metadata.entries.count)
@@ -34,36 +25,26 @@ package enum GRPCHeaders {
     return list
   }
 
-  /// One header list that is a whole response: status, headers and trailers (Trailers-Only).
-  package static func trailersOnly(_ metadata: Metadata, _ trailers: HeaderList) -> HeaderList {
-    let list = HeaderList(capacity: 2 + metadata.entries.count + trailers.count)
-    list.append(":status", "200")
-    list.append("content-type", "application/grpc")
-    append(metadata, to: list)
-    list.append(contentsOf: trailers)
-    return list
-  }
-
-  /// Adds metadata as header fields, bytes in base64. What may not stand in a header is left out.
-  package static func append(_ metadata: Metadata, to list: HeaderList) {
+  /// Adds metadata as header fields, bytes in base64, names behind a prefix. What may not stand in a header is left out.
+  package static func append(_ metadata: Metadata, to list: HeaderList, prefix: String = "") {
     for entry in metadata.entries {
       switch entry.value {
-      case .text(let text): if Metadata.isValidText(text) { list.append(entry.name, text) }
-      case .binary(let bytes): list.append(entry.name, MetadataBase64.encode(bytes))
+      case .text(let text): if Metadata.isValidText(text) { list.append(prefix + entry.name, text) }
+      case .binary(let bytes): list.append(prefix + entry.name, MetadataBase64.encode(bytes))
       }
     }
   }
 
-  /// The user's metadata in a received header list: all but what HTTP/2 and gRPC keep for themselves.
+  /// The user's metadata in a received header list: all but what HTTP/2 and the protocols keep for themselves.
   package static func metadata(_ headers: HeaderBlock) -> Metadata {
     var metadata = Metadata()
     headers.forEach { name, value, token in
       switch token {
-      case .other, .authorization, .userAgent, .forwardedFor: break
+      case .other, .authorization, .userAgent, .forwardedFor, .origin: break
       default: return
       }
       let name = String(decoding: name, as: UTF8.self)
-      guard !name.hasPrefix("grpc-") else { return }
+      guard !ReservedHeaders.contains(name) else { return }
       guard name.hasSuffix("-bin") else {
         metadata.append(.init(name: name, value: .text(String(decoding: value, as: UTF8.self))))
         return

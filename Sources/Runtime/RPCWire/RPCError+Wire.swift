@@ -28,14 +28,19 @@ extension RPCError {
       details: [.errorInfo(reason: "HEADERS_TOO_LARGE", domain: "grpc", metadata: ["limit": "\(limit)"])])
   }
 
+  /// A message over the limit, before it is known by how much.
+  package static func messageTooLarge(limit: Int) -> RPCError {
+    RPCError(
+      .resourceExhausted, "the message has more than \(limit) bytes",
+      details: [.errorInfo(reason: "MESSAGE_TOO_LARGE", domain: "grpc", metadata: ["limit": "\(limit)"])])
+  }
+
   /// A message encoding that is not spoken here.
   package static func unsupportedEncoding(_ name: String) -> RPCError {
-    var error = RPCError(
-      .unimplemented, "the message encoding '\(name.prefix(32))' is not supported",
+    RPCError(
+      .unimplemented,
+      "the message encoding '\(name.prefix(32))' is not supported; supported are \(AcceptedCompressions.supported)",
       details: [.errorInfo(reason: "UNSUPPORTED_ENCODING", domain: "grpc", metadata: [:])])
-    // The one name of gRPC's own that travels as metadata: it tells the caller what is spoken.
-    error.metadata.append(.init(name: "grpc-accept-encoding", value: .text("identity")))
-    return error
   }
 
   /// A message that cannot be read.

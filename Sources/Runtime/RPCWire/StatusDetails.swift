@@ -1,4 +1,6 @@
 internal import Buffers
+package import ConnectWire
+internal import JSON
 internal import MessagesCore
 package import MessagesWire
 package import RPC
@@ -21,16 +23,45 @@ package enum StatusDetails {
     return status.details.map(detail)
   }
 
+  /// The details of an error as Connect carries them: each with its JSON as well, where its type is known here.
+  package static func connectDetails(_ error: RPCError) -> [ConnectError.Detail] {
+    error.details.compactMap { detail in
+      switch detail {
+      case .errorInfo(let reason, let domain, let metadata):
+        connectDetail(GoogleRPC.ErrorInfo(reason: reason, domain: domain, metadata: metadata))
+      case .retryInfo(let delay): connectDetail(GoogleRPC.RetryInfo(retryDelay: duration(delay)))
+      case .badRequest(let violations): connectDetail(badRequest(violations))
+      case .other(let typeURL, let bytes):
+        ConnectError.Detail(type: typeURL.split(separator: "/").last.map(String.init) ?? "", value: bytes)
+      }
+    }
+  }
+
+  /// A detail that Connect carried, from its bytes.
+  package static func detail(_ detail: ConnectError.Detail) -> ErrorDetail {
+    self.detail(GoogleProtobuf.AnyMessage(typeURL: prefix + detail.type, value: Bytes(detail.value)))
+  }
+
+  private static func connectDetail(_ message: some Message) -> ConnectError.Detail? {
+    guard let bytes = try? message.protobufBytes() else { return nil }
+    let debug = (try? message.jsonBytes()).flatMap { try? JSONParser.parse($0) }
+    return ConnectError.Detail(type: type(of: message).descriptor.name, value: bytes, debug: debug)
+  }
+
+  private static func duration(_ delay: Duration) -> GoogleProtobuf.Duration {
+    .init(seconds: delay.components.seconds, nanos: Int32(delay.components.attoseconds / 1_000_000_000))
+  }
+
+  private static func badRequest(_ violations: [ErrorDetail.FieldViolation]) -> GoogleRPC.BadRequest {
+    GoogleRPC.BadRequest(fieldViolations: violations.map { .init(field: $0.field, description: $0.description) })
+  }
+
   private static func any(_ detail: ErrorDetail) -> GoogleProtobuf.AnyMessage? {
     switch detail {
     case .errorInfo(let reason, let domain, let metadata):
       pack(GoogleRPC.ErrorInfo(reason: reason, domain: domain, metadata: metadata))
-    case .retryInfo(let delay):
-      pack(
-        GoogleRPC.RetryInfo(
-          retryDelay: .init(seconds: delay.components.seconds, nanos: Int32(delay.components.attoseconds / 1_000_000_000))))
-    case .badRequest(let violations):
-      pack(GoogleRPC.BadRequest(fieldViolations: violations.map { .init(field: $0.field, description: $0.description) }))
+    case .retryInfo(let delay): pack(GoogleRPC.RetryInfo(retryDelay: duration(delay)))
+    case .badRequest(let violations): pack(badRequest(violations))
     case .other(let typeURL, let bytes):
       GoogleProtobuf.AnyMessage(typeURL: typeURL, value: Bytes(bytes))
     }

@@ -251,7 +251,7 @@ extension GRPCHealthV1 {
       ])
     }
 
-    /// Calls the unary methods of `grpc.health.v1.Health`.
+    /// Calls the methods of `grpc.health.v1.Health`.
     public struct Client: Sendable {
       /// The way to the service.
       public let channel: any Channel
@@ -267,6 +267,11 @@ extension GRPCHealthV1 {
       /// The health of all services.
       public func list(_ request: GRPCHealthV1.HealthListRequest = .init(), options: CallOptions = .init()) async throws(RPCError) -> GRPCHealthV1.HealthListResponse {
         try await channel.unary(Methods.list, request, options).message
+      }
+
+      /// The health of one service now and at every change.
+      public func watch<Result: Sendable>(_ request: GRPCHealthV1.HealthCheckRequest = .init(), options: CallOptions = .init(), _ body: (ResponseStream<GRPCHealthV1.HealthCheckResponse>) async throws -> Result) async throws -> Result {
+        try await channel.serverStreaming(Methods.watch, request, options, body)
       }
     }
   }

@@ -464,6 +464,20 @@ extension GRPCReflectionV1 {
         .bidirectional(Methods.serverReflectionInfo) { requests, responses, call in try await handlers.serverReflectionInfo(requests, responses, call) },
       ])
     }
+
+    /// Calls the methods of `grpc.reflection.v1.ServerReflection`.
+    public struct Client: Sendable {
+      /// The way to the service.
+      public let channel: any Channel
+
+      /// A client over a channel.
+      public init(_ channel: any Channel) { self.channel = channel }
+
+      /// Answers one request after the other.
+      public func serverReflectionInfo<Result: Sendable>(options: CallOptions = .init(), _ body: (ClientStream<GRPCReflectionV1.ServerReflectionRequest, GRPCReflectionV1.ServerReflectionResponse>) async throws -> Result) async throws -> Result {
+        try await channel.stream(Methods.serverReflectionInfo, options, body)
+      }
+    }
   }
 }
 

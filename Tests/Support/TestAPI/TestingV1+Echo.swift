@@ -1724,7 +1724,7 @@ public enum EchoService {
     ])
   }
 
-  /// Calls the unary methods of `parley.testing.v1.EchoService`.
+  /// Calls the methods of `parley.testing.v1.EchoService`.
   public struct Client: Sendable {
     /// The way to the service.
     public let channel: any Channel
@@ -1765,6 +1765,21 @@ public enum EchoService {
     /// Returns the metadata of the call, and sends some.
     public func metadata(_ request: MetadataRequest = .init(), options: CallOptions = .init()) async throws(RPCError) -> MetadataResponse {
       try await channel.unary(Methods.metadata, request, options).message
+    }
+
+    /// Counts up to a number.
+    public func count<Result: Sendable>(_ request: CountRequest = .init(), options: CallOptions = .init(), _ body: (ResponseStream<CountResponse>) async throws -> Result) async throws -> Result {
+      try await channel.serverStreaming(Methods.count, request, options, body)
+    }
+
+    /// Adds up what it is sent.
+    public func sum(options: CallOptions = .init(), _ body: (RequestWriter<SumRequest>) async throws -> Void) async throws -> SumResponse {
+      try await channel.clientStreaming(Methods.sum, options, body)
+    }
+
+    /// Returns each message as it comes.
+    public func chat<Result: Sendable>(options: CallOptions = .init(), _ body: (ClientStream<ChatRequest, ChatResponse>) async throws -> Result) async throws -> Result {
+      try await channel.stream(Methods.chat, options, body)
     }
 
     /// May be called with a session only.

@@ -64,7 +64,7 @@ struct ServiceWriter {
       writeMethods(to: &out)
       writeHandlers(to: &out)
       writeRoutes(to: &out)
-      if methods.contains(where: { $0.kind == "unary" }) { writeClient(to: &out) }
+      writeClient(to: &out)
     }
   }
 
@@ -125,22 +125,44 @@ struct ServiceWriter {
 
   private func writeClient(to out: inout CodePrinter) {
     out.line()
-    out.document(nil, fallback: "Calls the unary methods of `\(fullName)`.")
+    out.document(nil, fallback: "Calls the methods of `\(fullName)`.")
     out.block("\(visibility) struct Client: Sendable {") { out in
       out.document(nil, fallback: "The way to the service.")
       out.line("\(visibility) let channel: any Channel")
       out.line()
       out.document(nil, fallback: "A client over a channel.")
       out.line("\(visibility) init(_ channel: any Channel) { self.channel = channel }")
-      for method in methods where method.kind == "unary" {
+      for method in methods {
         out.line()
         out.document(method.comment, fallback: "`\(method.proto.name ?? "")`.")
-        out.block(
-          "\(visibility) func \(SwiftNames.escaped(method.name))(_ request: \(method.request) = .init(), options: CallOptions = .init()) async throws(RPCError) -> \(method.response) {"
-        ) { out in
-          out.line("try await channel.unary(Methods.\(method.name), request, options).message")
-        }
+        writeCall(method, to: &out)
       }
     }
+  }
+
+  private func writeCall(_ method: Method, to out: inout CodePrinter) {
+    let name = SwiftNames.escaped(method.name)
+    let request = "_ request: \(method.request) = .init(), "
+    let options = "options: CallOptions = .init()"
+    let signature: String
+    let call: String
+    switch method.kind {
+    case "unary":
+      signature = "\(name)(\(request)\(options)) async throws(RPCError) -> \(method.response)"
+      call = "unary(Methods.\(method.name), request, options).message"
+    case "serverStreaming":
+      let body = "_ body: (ResponseStream<\(method.response)>) async throws -> Result"
+      signature = "\(name)<Result: Sendable>(\(request)\(options), \(body)) async throws -> Result"
+      call = "serverStreaming(Methods.\(method.name), request, options, body)"
+    case "clientStreaming":
+      let body = "_ body: (RequestWriter<\(method.request)>) async throws -> Void"
+      signature = "\(name)(\(options), \(body)) async throws -> \(method.response)"
+      call = "clientStreaming(Methods.\(method.name), options, body)"
+    default:
+      let body = "_ body: (ClientStream<\(method.request), \(method.response)>) async throws -> Result"
+      signature = "\(name)<Result: Sendable>(\(options), \(body)) async throws -> Result"
+      call = "stream(Methods.\(method.name), options, body)"
+    }
+    out.block("\(visibility) func \(signature) {") { out in out.line("try await channel.\(call)") }
   }
 }

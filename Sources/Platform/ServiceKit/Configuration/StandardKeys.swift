@@ -1,5 +1,6 @@
 public import EventLoop
 public import Logging
+public import RPCServer
 
 /// The settings that every service has. A service lists a key of the same name to change its default or add an alias.
 public enum StandardKeys {

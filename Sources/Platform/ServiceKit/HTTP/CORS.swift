@@ -1,11 +1,15 @@
 public import RPCServer
 
-/// Lets pages of other origins call plain HTTP routes: headers on every answer, whatever its status, and 204 for OPTIONS.
+/// Lets pages of other origins call plain HTTP routes: headers on every answer, whatever its status, and 204 for OPTIONS. The
+/// same policy holds for RPCs, where the server itself applies it.
 public struct CORS: HTTPMiddleware {
-  private let origins: CORSOrigins
+  private let policy: CORSPolicy
 
   /// Allows the given origins.
-  public init(_ origins: CORSOrigins) { self.origins = origins }
+  public init(_ origins: CORSOrigins) { policy = CORSPolicy(origins) }
+
+  /// Allows what `policy` allows.
+  public init(_ policy: CORSPolicy) { self.policy = policy }
 
   /// Answers the request by way of `next`.
   public func handle(_ request: HTTPServerRequest, next: HTTPRoute.Handler) async throws -> HTTPServerResponse {
@@ -17,16 +21,7 @@ public struct CORS: HTTPMiddleware {
   /// The headers for a request from `origin`.
   func headers(for origin: String?) -> [(name: String, value: String)] {
     var headers: [(name: String, value: String)] = []
-    switch origins {
-    case .any: headers.append(("access-control-allow-origin", "*"))
-    case .list(let list):
-      // One origin alone is named whoever asks; of several, the one that asks.
-      if list.count == 1 {
-        headers.append(("access-control-allow-origin", list[0]))
-      } else if let origin, list.contains(origin) {
-        headers.append(("access-control-allow-origin", origin))
-      }
-    }
+    if let allowed = policy.allowedOrigin(for: origin) { headers.append(("access-control-allow-origin", allowed)) }
     headers.append(("access-control-allow-headers", "authorization, content-type"))
     headers.append(("access-control-allow-methods", "GET, OPTIONS"))
     headers.append(("vary", "Origin"))

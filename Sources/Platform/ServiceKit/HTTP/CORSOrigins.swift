@@ -1,10 +1,9 @@
-/// The origins whose pages may call.
-public enum CORSOrigins: ConfigurationValue, Hashable {
-  /// Every one: `*`.
-  case any
-  /// These, as browsers send them: `https://app.example.com`. An empty list is none.
-  case list([String])
+public import RPCServer
 
+/// The origins whose pages may call, as a setting.
+public typealias CORSOrigins = CORSPolicy.Origins
+
+extension CORSPolicy.Origins: ConfigurationValue {
   /// What a text must be to be read.
   public static var expectation: String { "*, none, or a list of origins such as https://app.example.com" }
 

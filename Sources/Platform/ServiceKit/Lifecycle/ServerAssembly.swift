@@ -26,18 +26,20 @@ struct ServerAssembly {
     }
     let served = parts.services + [HealthService(health).routes]
     services = settings[StandardKeys.reflection] ? served.withReflection() : served
-    let policy = try AccessPolicy(for: services.map(\.descriptor), guards: parts.guards)
+    let access = try AccessPolicy(for: services.map(\.descriptor), guards: parts.guards)
     interceptors =
       [CallTelemetry.interceptor(services.map(\.descriptor), log, telemetry), RequestIDInterceptor(), ErrorMappingInterceptor()]
-      + parts.interceptors + [policy]
+      + parts.interceptors + [access]
     self.log = log
     registry = telemetry.registry
     proxies = TrustedProxies(settings[StandardKeys.trustedProxies])
-    cors = CORS(settings[StandardKeys.corsOrigins])
+    let policy = CORSPolicy(settings[StandardKeys.corsOrigins])
+    cors = CORS(policy)
     self.parts = parts
     var configuration = RPCServerConfiguration()
     configuration.maximumRequestBytes = settings[StandardKeys.maxRequestBytes]
     configuration.maximumCallDuration = settings[StandardKeys.maxCallDuration]
+    configuration.cors = policy
     self.configuration = configuration
     events = Self.events(log, telemetry)
   }

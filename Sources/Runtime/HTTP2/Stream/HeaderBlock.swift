@@ -4,7 +4,7 @@ internal import Glibc
 package enum HeaderToken: UInt8, CaseIterable, Sendable {
   case other, method, path, scheme, authority, status, contentType, te, timeout, encoding, acceptEncoding, grpcStatus,
     grpcMessage,
-    grpcStatusDetails, authorization, userAgent, forwardedFor
+    grpcStatusDetails, authorization, userAgent, forwardedFor, origin
 
   /// Recognises a name by its length and bytes.
   @inline(__always)
@@ -12,6 +12,7 @@ package enum HeaderToken: UInt8, CaseIterable, Sendable {
     switch count {
     case 2: matches(name, "te") ? .te : .other
     case 5: matches(name, ":path") ? .path : .other
+    case 6: matches(name, "origin") ? .origin : .other
     case 7:
       switch name[1] {
       case UInt8(ascii: "m"): matches(name, ":method") ? .method : .other
@@ -161,7 +162,7 @@ package final class HeaderBlock {
     UnsafeRawBufferPointer(start: bytes + Int(field.offset) + Int(field.nameCount), count: Int(field.valueCount))
   }
 
-  // Seventeen tokens, one byte each, without an array: a list has at most 255 fields that count here.
+  // Eighteen tokens, one byte each, without an array: a list has at most 255 fields that count here.
   private func firstIndex(_ token: HeaderToken) -> Int {
     withUnsafeBytes(of: first) { Int($0[Int(token.rawValue)]) }
   }

@@ -51,9 +51,14 @@ package final class HeaderList: @unchecked Sendable {
 
   /// Adds copies of all fields of another list.
   package func append(contentsOf other: HeaderList) {
-    for index in 0..<other.count {
-      let field = other.fields[index]
-      append(
+    other.forEach { append($0, $1) }
+  }
+
+  /// Calls `body` with the name and the value of each field, in order.
+  package func forEach(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
+    for index in 0..<count {
+      let field = fields[index]
+      body(
         UnsafeRawBufferPointer(start: field.name, count: field.namelen),
         UnsafeRawBufferPointer(start: field.value, count: field.valuelen))
     }

@@ -19,6 +19,9 @@ public struct ClientStream<Request: Message, Response: Message>: Sendable {
   /// Says that no request follows; responses still come.
   public func finishSending() async throws(RPCError) { try await call.finishSending() }
 
+  /// Where requests are written: ``send(_:compressed:)`` alone, for whoever has no business with the responses.
+  public var requests: RequestWriter<Request> { RequestWriter(call) }
+
   /// The responses, in order. There is one reader.
   public var responses: ResponseStream<Response> { ResponseStream(call) }
 
@@ -52,6 +55,12 @@ public struct ResponseStream<Element: Message>: AsyncSequence, AsyncIteratorProt
   public mutating func next(isolation actor: isolated (any Actor)?) async throws(RPCError) -> Element? {
     try await call.receive(Element.self)
   }
+
+  /// The headers of the response, as soon as they have come.
+  public func initialMetadata() async throws(RPCError) -> Metadata { try await call.initialMetadata() }
+
+  /// The trailers; empty until the call has ended.
+  public func trailingMetadata() async -> Metadata { await call.trailingMetadata() }
 
   /// The one response of a call that has exactly one.
   ///

@@ -28,6 +28,10 @@ public protocol ServerCall: AnyObject, Sendable {
   var responseCompression: MessageCompression { get set }
   /// Bytes received and sent so far, as messages on the wire.
   var traffic: CallTraffic { get }
+  /// The protocol that the call came in: `grpc`, `grpc-web` or `connect`.
+  var protocolName: String { get }
+  /// What followed the question mark in the path of a call that was made by GET, as it was sent; nil for all others.
+  var query: String? { get }
 
   /// The one request of a unary call.
   ///
@@ -48,6 +52,10 @@ public protocol ServerCall: AnyObject, Sendable {
 extension ServerCall {
   /// Looks it up in ``metadata``.
   public func metadataText(_ name: String) -> String? { metadata[name] }
+  /// gRPC.
+  public var protocolName: String { "grpc" }
+  /// None.
+  public var query: String? { nil }
 }
 
 /// The other end of a connection.

@@ -24,7 +24,7 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
   func streamReceivedData(_ stream: HTTP2Stream) {
     guard !isAnswered else { return stream.consume(stream.inbound.count) }
     if stream.inbound.count > server.configuration.maximumHTTPBodyBytes {
-      answer(.text(413, "content too large\n"), toHead: false)
+      answer(refusal(413, "content too large\n", stream), toHead: false)
       stream.consume(stream.inbound.count)
     } else {
       stream.openWindow(stream.unopenedBytes)
@@ -34,7 +34,7 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
   func streamReceivedEnd(_ stream: HTTP2Stream) {
     guard !isAnswered else { return }
     guard server.runningHandlers < server.configuration.maximumRunningHandlersPerLoop else {
-      return answer(.text(503, "too many requests are running\n", headers: [("retry-after", "1")]), toHead: false)
+      return answer(refusal(503, "too many requests are running\n", stream, [("retry-after", "1")]), toHead: false)
     }
     server.runningHandlers += 1
     let request = request(stream)
@@ -49,6 +49,12 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
     isAnswered = true
     task?.cancel()
     task = nil
+  }
+
+  private func refusal(
+    _ status: Int, _ text: String, _ stream: HTTP2Stream, _ headers: [(name: String, value: String)] = []
+  ) -> HTTPServerResponse {
+    .refusal(status, text, headers, to: stream.headers.text(.origin), server.configuration.cors)
   }
 
   private func request(_ stream: HTTP2Stream) -> HTTPServerRequest {

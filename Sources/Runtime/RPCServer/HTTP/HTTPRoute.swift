@@ -64,6 +64,14 @@ public struct HTTPServerResponse: Sendable {
     .init(status, headers: [("content-type", "text/plain; charset=utf-8")] + headers, body: Array(text.utf8))
   }
 
+  /// A refusal by the server itself, which a page of `origin` can read where it may call at all.
+  static func refusal(
+    _ status: Int, _ text: String, _ headers: [(name: String, value: String)] = [], to origin: String?, _ cors: CORSPolicy?
+  ) -> HTTPServerResponse {
+    let fields = origin == nil ? [] : cors?.answerFields(for: origin) ?? []
+    return .text(status, text, headers: headers + fields)
+  }
+
   /// A response of JSON that is encoded already.
   public static func json(_ status: Int, _ body: [UInt8], headers: [(name: String, value: String)] = []) -> HTTPServerResponse {
     .init(status, headers: [("content-type", "application/json")] + headers, body: body)

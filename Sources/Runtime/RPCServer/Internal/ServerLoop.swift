@@ -14,12 +14,18 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   let events: RPCServerEvents
   let decoder = MessageDecoder()
   let encoder = MessageEncoder()
+  /// For everything but plain protobuf.
+  let coding: MessageCoding
+  /// What a call is before its headers are read.
+  let defaultForm: CallForm
+  /// Whether pages of other origins may call.
+  let hasCORS: Bool
   /// Handlers that are running now.
   var runningHandlers = 0
   private var connections: [ObjectIdentifier: HTTP2Connection] = [:]
   private var isDraining = false
   /// Calls with a deadline that began in this tick.
-  private var begunCalls: [GRPCServerCall] = []
+  private var begunCalls: [RPCServerCall] = []
   private var whenEmpty: [CheckedContinuation<Void, Never>] = []
 
   init(
@@ -32,6 +38,12 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
     self.configuration = configuration
     self.events = events
     resources = HTTP2LoopResources(loop, limits: configuration.http2)
+    coding = MessageCoding(decoder, encoder, configuration)
+    hasCORS = configuration.cors != nil
+    var form = CallForm()
+    form.chosen = configuration.responseCompression
+    form.offered = configuration.responseCompression
+    defaultForm = form
   }
 
   /// Takes over an accepted socket.
@@ -47,10 +59,15 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
     }
   }
 
+  /// What answers a request that the server itself refuses; a page of another origin can read it.
+  func refusal(_ status: Int, _ text: String, _ headers: [(name: String, value: String)]) -> HTTPRoute.Handler {
+    { [cors = configuration.cors] request in .refusal(status, text, headers, to: request.header("origin"), cors) }
+  }
+
   // MARK: Deadlines
 
   /// Has a call's deadline watched from the end of this tick on.
-  func bound(_ call: GRPCServerCall) {
+  func bound(_ call: RPCServerCall) {
     if begunCalls.isEmpty { loop.atEndOfTick(self) }
     begunCalls.append(call)
   }
@@ -83,14 +100,14 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   func connectionIsDraining(_ connection: HTTP2Connection) {}
 
   func connection(_ connection: HTTP2Connection, opened stream: HTTP2Stream) {
-    if var call = stream.handler as? GRPCServerCall, call.isReusable {
+    if var call = stream.handler as? RPCServerCall, call.isReusable {
       stream.handler = nil
       // Whoever still holds the last call, a context that was passed on, must never see the next one's data.
-      if !isKnownUniquelyReferenced(&call) { call = GRPCServerCall(on: self) }
+      if !isKnownUniquelyReferenced(&call) { call = RPCServerCall(on: self) }
       stream.handler = call
       call.open(stream)
     } else {
-      let call = GRPCServerCall(on: self)
+      let call = RPCServerCall(on: self)
       stream.handler = call
       call.open(stream)
     }

@@ -5,57 +5,114 @@ internal import RPCWire
 
 /// What a request is, as far as its headers tell.
 enum ServerRequestKind {
-  /// A gRPC call of a known method.
-  case rpc(MethodRoute)
-  /// A gRPC call that ends before it begins.
-  case refusedRPC(RPCError)
+  /// A call of a known method.
+  case rpc(MethodRoute, WireProtocol, MessageCodec)
+  /// A unary Connect call by GET.
+  case connectGet(MethodRoute, ConnectGetRequest, MessageCodec)
+  /// A call that ends before it begins; `httpStatus` stands in for the one that Connect gives to the error.
+  case refusedRPC(RPCError, WireProtocol, MessageCodec, httpStatus: Int?)
   /// A plain HTTP request, with what answers it.
   case http(HTTPRoute.Handler)
 
   init(_ headers: HeaderBlock, _ server: ServerLoop) {
-    let entry = headers.value(.path).flatMap { server.routes.entry(for: Self.withoutQuery($0)) }
-    let isGRPC = Self.isGRPC(headers)
+    let (path, query) = Self.split(headers.value(.path) ?? UnsafeRawBufferPointer(start: nil, count: 0))
+    let entry = server.routes.entry(for: path)
+    let type = headers.value(.contentType).map { WireContentType.parse($0) } ?? .other
     guard !headers.isTooLarge else {
-      // The content type may be among the fields that were not kept: the path tells as well.
-      if case .rpc = entry?.target {
-        self = .refusedRPC(.headersTooLarge(limit: server.configuration.http2.headerListBytes))
-      } else {
-        self =
-          isGRPC
-          ? .refusedRPC(.headersTooLarge(limit: server.configuration.http2.headerListBytes))
-          : .http { _ in .text(431, "request header fields too large\n") }
-      }
+      self = Self.tooLarge(entry, type, server)
       return
     }
     switch entry?.target {
-    case .rpc(let route):
-      if !isGRPC {
-        self = .http { _ in .text(415, "unsupported media type: this path takes application/grpc\n") }
-      } else if !headers.value(.method, is: "POST") {
-        self = .http { _ in .text(405, "method not allowed\n", headers: [("allow", "POST")]) }
-      } else {
-        self = .rpc(route)
+    case .rpc(let route): self = Self.call(of: route, type, query, headers, server)
+    case .http(let handler): self = .http(handler)
+    case nil: self = Self.unknown(type, headers, server)
+    }
+  }
+
+  private static func call(
+    of route: MethodRoute, _ type: WireContentType, _ query: UnsafeRawBufferPointer, _ headers: HeaderBlock, _ server: ServerLoop
+  ) -> ServerRequestKind {
+    guard headers.value(.method, is: "POST") else { return other(route, query, headers, server) }
+    guard case .known(let wire, let codec) = type, suits(wire, route.method.kind) else {
+      return .http(
+        server.refusal(415, "unsupported media type\n", [("accept-post", contentTypes(route.method.kind))]))
+    }
+    return .rpc(route, wire, codec)
+  }
+
+  /// A request of a method's path that is no POST: Connect's GET, a preflight, or nothing that is served.
+  private static func other(
+    _ route: MethodRoute, _ query: UnsafeRawBufferPointer, _ headers: HeaderBlock, _ server: ServerLoop
+  ) -> ServerRequestKind {
+    if let cors = server.configuration.cors, headers.value(.method, is: "OPTIONS"),
+      headers.text(named: "access-control-request-method") != nil
+    {
+      return .http { request in
+        HTTPServerResponse(
+          204,
+          headers: cors.preflightFields(for: request.header("origin"), asking: request.header("access-control-request-headers")))
       }
-    case .http(let handler):
-      self = .http(handler)
-    case nil where isGRPC:
-      let path = headers.text(.path) ?? ""
-      self = .refusedRPC(RPCError(.unimplemented, "unknown method \(path.prefix(200))"))
-    case nil:
-      self = .http(server.fallback ?? { _ in .text(404, "not found\n") })
+    }
+    let allowsGet = route.method.kind == .unary && route.method.idempotency == .noSideEffects
+    guard allowsGet, headers.value(.method, is: "GET") else {
+      return .http(server.refusal(405, "method not allowed\n", [("allow", allowsGet ? "GET, POST" : "POST")]))
+    }
+    let request = ConnectGetRequest(query: query)
+    guard let codec = request.codec else { return .http(server.refusal(415, "unsupported media type\n", [])) }
+    return .connectGet(route, request, codec)
+  }
+
+  /// A path that nothing is registered for.
+  private static func unknown(_ type: WireContentType, _ headers: HeaderBlock, _ server: ServerLoop) -> ServerRequestKind {
+    let error = { RPCError(.unimplemented, "unknown method \((headers.text(.path) ?? "").prefix(200))") }
+    switch type {
+    case .known(.connectUnary, .json) where headers.text(named: ConnectHeaders.protocolVersion) == nil:
+      // JSON is posted for many reasons: without a word of Connect it is plain HTTP.
+      break
+    case .known(let wire, let codec):
+      return .refusedRPC(error(), wire, codec, httpStatus: wire == .connectUnary ? 404 : nil)
+    case .unknownCodec(let wire) where wire == .grpc: return .refusedRPC(error(), wire, .proto, httpStatus: nil)
+    case .unknownCodec, .other: break
+    }
+    return .http(server.fallback ?? server.refusal(404, "not found\n", []))
+  }
+
+  private static func tooLarge(_ entry: RouteEntry?, _ type: WireContentType, _ server: ServerLoop) -> ServerRequestKind {
+    let error = RPCError.headersTooLarge(limit: server.configuration.http2.headerListBytes)
+    if case .known(let wire, let codec) = type {
+      // Of JSON alone nobody knows whether it is Connect; the path tells.
+      if case .rpc = entry?.target { return .refusedRPC(error, wire, codec, httpStatus: nil) }
+      if wire != .connectUnary { return .refusedRPC(error, wire, codec, httpStatus: nil) }
+    } else if case .rpc = entry?.target {
+      // The content type may be among the fields that were not kept.
+      return .refusedRPC(error, .grpc, .proto, httpStatus: nil)
+    }
+    return .http(server.refusal(431, "request header fields too large\n", []))
+  }
+
+  /// Whether calls of this kind travel in this protocol: Connect has one for single messages and one for streams.
+  private static func suits(_ wire: WireProtocol, _ kind: MethodKind) -> Bool {
+    switch wire {
+    case .grpc, .grpcWeb: true
+    case .connectUnary: kind == .unary
+    case .connectStream: kind != .unary
     }
   }
 
-  /// `application/grpc`, alone, with a parameter, or with the proto format; not `application/grpc-web`.
-  private static func isGRPC(_ headers: HeaderBlock) -> Bool {
-    if headers.value(.contentType, is: "application/grpc") || headers.value(.contentType, is: "application/grpc+proto") {
-      return true
-    }
-    return headers.value(.contentType)?.starts(with: "application/grpc;".utf8) ?? false
+  private static func contentTypes(_ kind: MethodKind) -> String {
+    let connect: WireProtocol = kind == .unary ? .connectUnary : .connectStream
+    return [connect, .grpc, .grpcWeb].flatMap { wire in MessageCodec.allCases.map(wire.contentType) }.joined(separator: ", ")
   }
 
-  private static func withoutQuery(_ path: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-    guard let base = path.baseAddress, let mark = memchr(base, Int32(UInt8(ascii: "?")), path.count) else { return path }
-    return UnsafeRawBufferPointer(start: base, count: UnsafeRawPointer(mark) - base)
+  private static func split(_ target: UnsafeRawBufferPointer) -> (path: UnsafeRawBufferPointer, query: UnsafeRawBufferPointer) {
+    let none = UnsafeRawBufferPointer(start: nil, count: 0)
+    guard let base = target.baseAddress, let mark = memchr(base, Int32(UInt8(ascii: "?")), target.count) else {
+      return (target, none)
+    }
+    let count = UnsafeRawPointer(mark) - base
+    return (
+      UnsafeRawBufferPointer(start: base, count: count),
+      UnsafeRawBufferPointer(start: base + count + 1, count: target.count - count - 1)
+    )
   }
 }

@@ -1,0 +1,131 @@
+internal import Buffers
+internal import Glibc
+internal import HTTP2
+internal import MessagesCore
+internal import MessagesWire
+internal import RPC
+internal import RPCWire
+
+/// Messages in and out, one at a time. Protobuf without compression is the hot path; everything else goes by way of
+/// ``MessageCoding``.
+extension RPCServerCall {
+  var responseCompression: MessageCompression {
+    get { form.chosen }
+    set { form.choose(newValue, hasSentHeaders: hasSentHeaders) }
+  }
+
+  // MARK: Unary calls
+
+  func unaryRequest<M: Message>(_ type: M.Type) throws(RPCError) -> M {
+    guard let stream else { throw RPCError(.cancelled, "the caller is gone") }
+    guard form.wire != .connectUnary else { return try bareRequest(stream) }
+    let bytes = stream.inbound.bytes
+    switch Envelope.parse(bytes, maximumBytes: server.configuration.maximumRequestBytes) {
+    case .complete(let envelope):
+      guard envelope.end == bytes.count else { throw RPCError(.unimplemented, "the call has more than one request message") }
+      return try decode(envelope, bytes)
+    case .empty: throw RPCError(.unimplemented, "the call ended without a request message")
+    case .incomplete: throw RPCError(.internal, "the request message is cut off")
+    case .tooLarge(let size): throw .messageTooLarge(size, limit: server.configuration.maximumRequestBytes)
+    }
+  }
+
+  func unaryResponse<M: Message>(_ message: M) throws(RPCError) {
+    guard let stream, !isAnswered else { return }
+    precondition(!hasResponse, "a unary call has one response")
+    try encode(message, stream)
+    hasResponse = true
+  }
+
+  /// The request of a unary Connect call: the body, or the message in the query.
+  private func bareRequest<M: Message>(_ stream: HTTP2Stream) throws(RPCError) -> M {
+    guard let getCall else { return try bareRequest(stream.inbound.bytes) }
+    // A result instead of a throw: the closure's errors would have no type.
+    return try getCall.message.withUnsafeBytes { bytes in Result { () throws(RPCError) in try bareRequest(bytes) as M } }.get()
+  }
+
+  private func bareRequest<M: Message>(_ bytes: UnsafeRawBufferPointer) throws(RPCError) -> M {
+    traffic.received += bytes.count
+    requestWasCompressed = form.requestCompression != .identity && !bytes.isEmpty
+    return try server.coding.decode(
+      M.self, bytes, form, isCompressed: requestWasCompressed, maximumBytes: server.configuration.maximumRequestBytes)
+  }
+
+  // MARK: Reading
+
+  func decode<M: Message>(_ envelope: Envelope, _ bytes: UnsafeRawBufferPointer) throws(RPCError) -> M {
+    let content = UnsafeRawBufferPointer(rebasing: bytes[Envelope.prefixBytes..<envelope.end])
+    traffic.received += envelope.count
+    guard envelope.flags == 0, form.codec == .proto else { return try decode(envelope.flags, content) }
+    requestWasCompressed = false
+    do {
+      return try server.decoder.decode(M.self, from: content)
+    } catch {
+      throw .undecodable(error)
+    }
+  }
+
+  private func decode<M: Message>(_ flags: UInt8, _ content: UnsafeRawBufferPointer) throws(RPCError) -> M {
+    guard flags & ~Envelope.compressed == 0 else {
+      throw RPCError(form.wire.isConnect ? .invalidArgument : .internal, "a message has the unknown flags \(flags)")
+    }
+    requestWasCompressed = flags != 0
+    guard !requestWasCompressed || form.requestCompression != .identity else {
+      throw RPCError(.internal, "a message is compressed, but no \(form.wire.encodingHeader) was named")
+    }
+    return try server.coding.decode(
+      M.self, content, form, isCompressed: requestWasCompressed, maximumBytes: server.configuration.maximumRequestBytes)
+  }
+
+  // MARK: Writing
+
+  func encode<M: Message>(_ message: M, _ stream: HTTP2Stream) throws(RPCError) {
+    guard form.hasPlainResponses, form.wire != .connectUnary else { return try encodeOther(message, stream) }
+    let output = stream.outbound
+    let start = output.count
+    // One byte of flags, uncompressed, and room for the length.
+    memset(output.reserve(Envelope.prefixBytes), 0, Envelope.prefixBytes)
+    output.commit(Envelope.prefixBytes)
+    do {
+      let count = try server.encoder.encode(message, into: output)
+      output.overwrite(bigEndian: UInt32(count), at: start + 1)
+      traffic.sent += count
+    } catch {
+      output.truncate(to: start)
+      throw RPCError(.internal, "the response cannot be encoded", cause: error)
+    }
+  }
+
+  private func encodeOther<M: Message>(_ message: M, _ stream: HTTP2Stream) throws(RPCError) {
+    negotiate(stream)
+    let output = stream.outbound
+    let start = output.count
+    let isEnveloped = form.wire != .connectUnary
+    if isEnveloped { output.append(contentsOf: Envelope.prefix(flags: 0, count: 0)) }
+    let content = output.count
+    do {
+      let isCompressed = try server.coding.encode(
+        message, form.codec, form.chosen == form.announced ? form.chosen : .identity,
+        minimumBytes: form.isChosenByHandler ? 0 : server.configuration.minimumCompressedBytes, into: output)
+      traffic.sent += output.count - content
+      if isEnveloped {
+        output.overwrite(bigEndian: UInt32(output.count - content), at: start + 1)
+        if isCompressed { output.overwrite(Envelope.compressed, at: start) }
+      } else if !isCompressed {
+        // The one message of the response is plain, so its headers say so.
+        form.announced = .identity
+      }
+    } catch {
+      output.truncate(to: start)
+      throw RPCError(.internal, "the response cannot be encoded", cause: error)
+    }
+  }
+
+  /// Settles what the headers name, once, before they are sent.
+  private func negotiate(_ stream: HTTP2Stream) {
+    guard !form.hasNegotiated, !hasSentHeaders else { return }
+    form.hasNegotiated = true
+    guard form.offered != .identity else { return }
+    if acceptedCompressions(stream.headers).accepts(form.offered) { form.announced = form.offered }
+  }
+}

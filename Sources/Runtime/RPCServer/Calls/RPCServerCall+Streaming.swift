@@ -1,0 +1,46 @@
+internal import Buffers
+internal import HTTP2
+internal import MessagesCore
+internal import RPC
+internal import RPCWire
+
+extension RPCServerCall {
+  func receive<M: Message>(_ type: M.Type) async throws(RPCError) -> M? {
+    while true {
+      guard let stream, !isAnswered else { throw RPCError(.cancelled, "the call is over") }
+      let bytes = stream.inbound.bytes
+      switch Envelope.parse(bytes, maximumBytes: server.configuration.maximumRequestBytes) {
+      case .complete(let envelope):
+        let message: M = try decode(envelope, bytes)
+        stream.inbound.removeFirst(envelope.end)
+        return message
+      case .tooLarge(let size):
+        throw .messageTooLarge(size, limit: server.configuration.maximumRequestBytes)
+      case .empty where stream.isRemoteClosed:
+        return nil
+      case .incomplete where stream.isRemoteClosed:
+        throw RPCError(.internal, "the last request message is cut off")
+      case .empty, .incomplete:
+        // What was taken lets the peer send more, told once per suspension instead of once per message. The start of a message
+        // that is not whole yet counts as taken: it is bounded, and the rest must be able to come.
+        stream.openWindow(stream.unopenedBytes)
+        await withUnsafeContinuation { receivers.append($0) }
+      }
+    }
+  }
+
+  func send<M: Message>(_ message: M) async throws(RPCError) {
+    guard let stream, !isAnswered else { throw RPCError(.cancelled, "the call is over") }
+    try encode(message, stream)
+    if route?.method.kind == .clientStreaming {
+      hasResponse = true
+      return
+    }
+    sendHeaders(stream)
+    stream.outboundGrew()
+    guard stream.outbound.count > server.configuration.http2.streamOutputBytes else { return }
+    // Woken while there still is something to send, so that the stream does not run dry.
+    stream.notifyWhenDrained(to: server.configuration.http2.streamOutputBytes / 2)
+    await withUnsafeContinuation { writers.append($0) }
+  }
+}

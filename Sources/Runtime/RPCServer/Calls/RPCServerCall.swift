@@ -1,0 +1,182 @@
+internal import Buffers
+internal import EventLoop
+internal import HTTP2
+internal import RPC
+internal import RPCWire
+
+/// One call on one HTTP/2 stream, from its headers to its status, in whichever protocol it came.
+///
+/// A unary call is dispatched inside nghttp2's callback as soon as its request is whole: a handler that never suspends has
+/// answered before the callback returns. Reused with its stream, unless somebody still holds it.
+// SAFETY: used on its loop only; handlers run there too, since their task prefers it.
+final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
+  let server: ServerLoop
+  /// Gone as soon as the stream is closed, even if the handler still runs.
+  var stream: HTTP2Stream?
+  var route: MethodRoute?
+  var form: CallForm
+  /// The query and the message of a call that came by GET.
+  var getCall: (query: String, message: [UInt8])?
+  var storedMetadata: Metadata?
+  var storedPeer: Peer?
+  var deadline: Deadline?
+  var initialMetadata = Metadata()
+  var trailingMetadata = Metadata()
+  var values = CallValues()
+  var traffic = CallTraffic()
+  var requestWasCompressed = false
+
+  var hasSentHeaders = false
+  var hasResponse = false
+  var isRunning = false
+  /// The status has been decided: what the handler still does is of no consequence.
+  var isAnswered = false
+  var hasPassedDeadline = false
+  var task: Task<Void, Never>?
+  private let deadlineTimer = LoopTimer()
+  var receivers: [UnsafeContinuation<Void, Never>] = []
+  var writers: [UnsafeContinuation<Void, Never>] = []
+
+  init(on server: ServerLoop) {
+    self.server = server
+    form = server.defaultForm
+    deadlineTimer.onFire = { [unowned self] in deadlinePassed() }
+  }
+
+  /// Whether nobody but its stream uses it any more.
+  var isReusable: Bool { !isRunning && stream == nil }
+
+  func open(_ stream: HTTP2Stream) {
+    self.stream = stream
+    route = nil
+    form = server.defaultForm
+    if getCall != nil { getCall = nil }
+    storedMetadata = nil
+    storedPeer = nil
+    deadline = nil
+    if !initialMetadata.isEmpty { initialMetadata = Metadata() }
+    if !trailingMetadata.isEmpty { trailingMetadata = Metadata() }
+    if !values.isEmpty { values = CallValues() }
+    traffic = CallTraffic()
+    requestWasCompressed = false
+    hasSentHeaders = false
+    hasResponse = false
+    isAnswered = false
+    hasPassedDeadline = false
+  }
+
+  // MARK: The stream's events
+
+  func streamReceivedHeaders(_ stream: HTTP2Stream) {
+    // A second header block is the request's trailers, which nothing here uses.
+    guard stream.trailers == nil else { return }
+    if server.hasCORS { form.isCrossOrigin = stream.headers.value(.origin) != nil }
+    switch ServerRequestKind(stream.headers, server) {
+    case .rpc(let route, let wire, let codec):
+      self.route = route
+      form.wire = wire
+      form.codec = codec
+      if let problem = readHeaders(stream.headers) { return refuse(problem) }
+      begin(route)
+    case .connectGet(let route, let request, let codec):
+      self.route = route
+      form.wire = .connectUnary
+      form.codec = codec
+      if let problem = readHeaders(stream.headers) ?? readQuery(request) { return refuse(problem) }
+      begin(route)
+    case .http(let handler):
+      let call = HTTPServerCall(on: server, handler)
+      stream.handler = call
+      self.stream = nil
+      call.open(stream)
+    case .refusedRPC(let error, let wire, let codec, let httpStatus):
+      form.wire = wire
+      form.codec = codec
+      refuse(error, httpStatus: httpStatus)
+    }
+  }
+
+  private func begin(_ route: MethodRoute) {
+    // Also before the request is whole: it may never become so.
+    if deadline != nil { server.bound(self) }
+    if route.method.kind != .unary { start() }
+  }
+
+  func streamReceivedData(_ stream: HTTP2Stream) {
+    guard !isAnswered else { return discardInput() }
+    guard receivers.isEmpty else { return wake(&receivers) }
+    guard route?.method.kind == .unary else { return }
+    let limit = server.configuration.maximumRequestBytes
+    guard form.wire != .connectUnary else { return receivedBody(stream, limit) }
+    switch Envelope.parse(stream.inbound.bytes, maximumBytes: limit) {
+    case .tooLarge(let size): refuse(.messageTooLarge(size, limit: limit))
+    case .incomplete(let total):
+      // The whole message is needed before anything can happen, and it is bounded: the window may open at once.
+      if stream.unopenedBytes >= 64 << 10 {
+        stream.inbound.reserve(total)
+        stream.openWindow(stream.unopenedBytes)
+      }
+    case .complete(let envelope) where envelope.end < stream.inbound.count:
+      // Now, since the rest of it may wait for a window that will not open.
+      refuse(RPCError(.unimplemented, "the call has more than one request message"))
+    case .complete, .empty: break
+    }
+  }
+
+  /// The body of a unary Connect call grows: its length is known when it ends, but not beyond the limit.
+  private func receivedBody(_ stream: HTTP2Stream, _ limit: Int) {
+    // The body of a GET means nothing.
+    guard getCall == nil else { return discardInput() }
+    let most = form.requestCompression == .identity ? limit : Envelope.longest(of: limit)
+    guard stream.inbound.count <= most else { return refuse(.messageTooLarge(limit: limit)) }
+    if stream.unopenedBytes >= 64 << 10 { stream.openWindow(stream.unopenedBytes) }
+  }
+
+  func streamReceivedEnd(_ stream: HTTP2Stream) {
+    guard !isAnswered else { return }
+    guard receivers.isEmpty else { return wake(&receivers) }
+    if route?.method.kind == .unary { start() }
+  }
+
+  func streamDrained(_ stream: HTTP2Stream) {
+    wake(&writers)
+  }
+
+  func streamClosed(_ stream: HTTP2Stream, _ error: HTTP2ErrorCode) {
+    guard isRunning else {
+      self.stream = nil
+      stopClock()
+      return
+    }
+    // Who still runs may still ask: what it could ask for goes with the stream.
+    _ = metadata
+    _ = peer
+    self.stream = nil
+    isAnswered = true
+    stopClock()
+    task?.cancel()
+    wakeWaiters()
+  }
+
+  func discardInput() { stream.map { $0.consume($0.inbound.count) } }
+
+  func wakeWaiters() {
+    wake(&receivers)
+    wake(&writers)
+  }
+
+  private func wake(_ waiting: inout [UnsafeContinuation<Void, Never>]) {
+    for continuation in waiting { continuation.resume() }
+    waiting.removeAll(keepingCapacity: true)
+  }
+
+  // MARK: The clock
+
+  /// Arms the deadline of a call that outlives the tick in which it began; most do not.
+  func startClock() {
+    guard stream != nil, !isAnswered, let deadline else { return }
+    server.loop.arm(deadlineTimer, at: MonotonicInstant(nanoseconds: deadline.monotonicNanoseconds))
+  }
+
+  func stopClock() { if deadline != nil { server.loop.disarm(deadlineTimer) } }
+}
