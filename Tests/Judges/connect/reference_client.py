@@ -8,7 +8,7 @@ import urllib.parse
 from . import protos, wire
 from .protos import CONNECT, FULL, GRPC, GRPC_WEB, GZIP, UNARY
 
-CANCELED, UNKNOWN, DEADLINE = 1, 2, 4
+CANCELED, UNKNOWN, DEADLINE, UNIMPLEMENTED = 1, 2, 4, 12
 
 
 class Ended(Exception):
@@ -88,17 +88,28 @@ class Call:
                 await asyncio.sleep(self.request.request_delay_ms / 1000)
             if self.stream.ended and self.stream.reset_code is None and not self.stream.data:
                 break
-            await self.stream.send(self._body(message))
+            if not await self._sent(self._body(message)):
+                break
             self.result.num_unsent_requests -= 1
             if self.request.stream_type == FULL and (await self._receive() is None or self._cancelled(cancel)):
                 return
         if cancel == "before_close_send":
             return self._cancel()
-        await self.stream.send(end=True)
+        await self._sent(end=True)
         if cancel == "after_close_send_ms":
             await asyncio.sleep(self.request.cancel.after_close_send_ms / 1000)
             return self._cancel()
         await self._receive_all(cancel)
+
+    async def _sent(self, data=b"", end=False):
+        """Sends; whether the server still wanted it. One that has answered may stop the rest (RFC 9113, 8.1)."""
+        try:
+            await self.stream.send(data, end)
+            return True
+        except ConnectionError:
+            if self.stream.headers is None:
+                raise
+            return False
 
     def _body(self, message):
         if not self.is_bare:
@@ -234,6 +245,8 @@ class Call:
         if not wire.same_type(given, "application/json"):
             self.problems.append(f"an error's content type is {given!r}")
         error = wire.read_connect_error(json.loads(body), self.problems)
-        if self.status != wire.HTTP_OF_CODE[wire.CODES[error.code]]:
+        # A path that nothing serves is 404 in plain HTTP too.
+        expected = wire.HTTP_OF_CODE[wire.CODES[error.code]]
+        if self.status != expected and (self.status, error.code) != (404, UNIMPLEMENTED):
             self.problems.append(f"the status of HTTP is {self.status} for the code {wire.CODES[error.code]}")
         self._finish(error)

@@ -1300,8 +1300,8 @@ extension ConnectrpcConformanceV1 {
 
   /// Answers as it is told and echoes what it was sent.
   public enum ConformanceService {
-    /// The service's name and methods.
-    public static let descriptor: ServiceDescriptor = .init(name: "connectrpc.conformance.v1.ConformanceService", methods: [Methods.unary.info, Methods.serverStream.info, Methods.clientStream.info, Methods.bidiStream.info, Methods.unimplemented.info, Methods.idempotentUnary.info])
+    /// The service's name, methods and file.
+    public static let descriptor: ServiceDescriptor = .init(name: "connectrpc.conformance.v1.ConformanceService", methods: [Methods.unary.info, Methods.serverStream.info, Methods.clientStream.info, Methods.bidiStream.info, Methods.unimplemented.info, Methods.idempotentUnary.info], file: file)
 
     /// The file that declares the service, for reflection.
     public static var file: FileDescriptor { .connectrpcConformanceV1Service }
@@ -1362,7 +1362,7 @@ extension ConnectrpcConformanceV1 {
       ])
     }
 
-    /// Calls the unary methods of `connectrpc.conformance.v1.ConformanceService`.
+    /// Calls the methods of `connectrpc.conformance.v1.ConformanceService`.
     public struct Client: Sendable {
       /// The way to the service.
       public let channel: any Channel
@@ -1373,6 +1373,21 @@ extension ConnectrpcConformanceV1 {
       /// One request, one response.
       public func unary(_ request: ConnectrpcConformanceV1.UnaryRequest = .init(), options: CallOptions = .init()) async throws(RPCError) -> ConnectrpcConformanceV1.UnaryResponse {
         try await channel.unary(Methods.unary, request, options).message
+      }
+
+      /// One request, many responses.
+      public func serverStream<Result: Sendable>(_ request: ConnectrpcConformanceV1.ServerStreamRequest = .init(), options: CallOptions = .init(), _ body: (ResponseStream<ConnectrpcConformanceV1.ServerStreamResponse>) async throws -> Result) async throws -> Result {
+        try await channel.serverStreaming(Methods.serverStream, request, options, body)
+      }
+
+      /// Many requests, one response; the first request says how.
+      public func clientStream(options: CallOptions = .init(), _ body: (RequestWriter<ConnectrpcConformanceV1.ClientStreamRequest>) async throws -> Void) async throws -> ConnectrpcConformanceV1.ClientStreamResponse {
+        try await channel.clientStreaming(Methods.clientStream, options, body)
+      }
+
+      /// Many each way; the first request says how.
+      public func bidiStream<Result: Sendable>(options: CallOptions = .init(), _ body: (ClientStream<ConnectrpcConformanceV1.BidiStreamRequest, ConnectrpcConformanceV1.BidiStreamResponse>) async throws -> Result) async throws -> Result {
+        try await channel.stream(Methods.bidiStream, options, body)
       }
 
       /// Always UNIMPLEMENTED.

@@ -83,7 +83,7 @@ extension GRPCTesting {
       ])
     }
 
-    /// Calls the unary methods of `grpc.testing.TestService`.
+    /// Calls the methods of `grpc.testing.TestService`.
     public struct Client: Sendable {
       /// The way to the service.
       public let channel: any Channel
@@ -104,6 +104,26 @@ extension GRPCTesting {
       /// The same, without side effects: an answer may come from a cache.
       public func cacheableUnaryCall(_ request: GRPCTesting.SimpleRequest = .init(), options: CallOptions = .init()) async throws(RPCError) -> GRPCTesting.SimpleResponse {
         try await channel.unary(Methods.cacheableUnaryCall, request, options).message
+      }
+
+      /// One request, the responses that it lists.
+      public func streamingOutputCall<Result: Sendable>(_ request: GRPCTesting.StreamingOutputCallRequest = .init(), options: CallOptions = .init(), _ body: (ResponseStream<GRPCTesting.StreamingOutputCallResponse>) async throws -> Result) async throws -> Result {
+        try await channel.serverStreaming(Methods.streamingOutputCall, request, options, body)
+      }
+
+      /// Many requests, their total size in one response.
+      public func streamingInputCall(options: CallOptions = .init(), _ body: (RequestWriter<GRPCTesting.StreamingInputCallRequest>) async throws -> Void) async throws -> GRPCTesting.StreamingInputCallResponse {
+        try await channel.clientStreaming(Methods.streamingInputCall, options, body)
+      }
+
+      /// Answers each request as it comes.
+      public func fullDuplexCall<Result: Sendable>(options: CallOptions = .init(), _ body: (ClientStream<GRPCTesting.StreamingOutputCallRequest, GRPCTesting.StreamingOutputCallResponse>) async throws -> Result) async throws -> Result {
+        try await channel.stream(Methods.fullDuplexCall, options, body)
+      }
+
+      /// Answers all requests after the last of them.
+      public func halfDuplexCall<Result: Sendable>(options: CallOptions = .init(), _ body: (ClientStream<GRPCTesting.StreamingOutputCallRequest, GRPCTesting.StreamingOutputCallResponse>) async throws -> Result) async throws -> Result {
+        try await channel.stream(Methods.halfDuplexCall, options, body)
       }
 
       /// A method that servers do not implement.
@@ -142,7 +162,7 @@ extension GRPCTesting {
       ])
     }
 
-    /// Calls the unary methods of `grpc.testing.UnimplementedService`.
+    /// Calls the methods of `grpc.testing.UnimplementedService`.
     public struct Client: Sendable {
       /// The way to the service.
       public let channel: any Channel
