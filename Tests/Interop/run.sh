@@ -13,8 +13,6 @@ python=.local/venv/bin/python
 export PARLEY_INTEROP_BINARIES=$binaries PYTHONPATH=$PWD/Tests/Clients
 export PYTHONDONTWRITEBYTECODE=1
 mkdir -p .local/logs
-parts=("$@")
-((${#parts[@]})) || parts=(clients http2 connect protobuf tokens)
 began=$SECONDS
 server=
 finish() { [[ -z $server ]] || kill "$server" 2>/dev/null || true; }
@@ -43,13 +41,18 @@ connect() { "$python" Tests/Judges/connect_conformance.py --binaries "$binaries"
 protobuf() { Tests/Judges/protobuf-conformance.sh "$binaries/protobuf-testee"; }
 tokens() { "$python" Tests/Judges/wycheproof.py "$binaries/jose-testee"; }
 
+# A part is a shell of its own: where one is asked whether it succeeded, its first failure would not end it.
+if [[ ${1:-} == --part ]]; then
+  "$2"
+  exit
+fi
+parts=("$@")
+((${#parts[@]})) || parts=(clients http2 connect protobuf tokens)
 said=() failed=()
 for part in "${parts[@]}"; do
   start=$SECONDS log=.local/logs/interop-$part.log
   printf 'interop: %s\n' "$part"
-  # In a shell of its own, so that its first failure ends it; it stops what it started.
-  if (trap finish EXIT; set -e; "$part") > >(tee "$log") 2>&1; then result=passed; else result=FAILED failed+=("$part"); fi
-  wait
+  if Tests/Interop/run.sh --part "$part" 2>&1 | tee "$log"; then result=passed; else result=FAILED failed+=("$part"); fi
   # The last line that counts something.
   count=$(grep -E '[0-9]' "$log" | grep -vE '^(OK|interop: the logs)' | tail -n 1 | cut -c 1-110 || true)
   said+=("$(printf '%-9s %s in %d s: %s' "$part" "$result" $((SECONDS - start)) "$count")")
