@@ -32,7 +32,7 @@ class ConnectPython(Case):
 
     def method(self, name, kind=StreamType.UNARY):
         """How the library wants a method described."""
-        service = self.ground.services.test__pb2.DESCRIPTOR.services_by_name["TestService"]
+        service = self.ground.service
         method = service.FindMethodByName(name)
         safe = IdempotencyLevel.NO_SIDE_EFFECTS if name.startswith("Cacheable") else IdempotencyLevel.UNKNOWN
         return MethodInfo(
