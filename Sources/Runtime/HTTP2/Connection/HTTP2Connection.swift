@@ -62,7 +62,8 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   var borrowingStreams: [HTTP2Stream] = []
   var unreportedBytes = 0
   /// Streams whose response is on its way although their request has not ended.
-  var unreadStreams: [(stream: HTTP2Stream, id: Int32)] = []
+  var unreadRequests: [UnreadRequest] = []
+  var unreadTimer: LoopTimer?
   var isFlushScheduled = false
   var isFeeding = false
   var closesAfterFeed = false
@@ -166,6 +167,8 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     sayGoodbye()
     isClosed = true
     loop.disarm(timer)
+    if let unreadTimer { loop.disarm(unreadTimer) }
+    unreadRequests = []
     watch?.cancel()
     watch = nil
     endAllStreams()

@@ -118,7 +118,7 @@ package final class HTTP2Stream {
   package func notifyWhenDrained(to lowWater: Int = 0) { drainMark = lowWater }
 
   private func endUnreadRequest() {
-    if connection.role == .server && !isRemoteClosed { connection.unreadStreams.append((self, id)) }
+    if connection.role == .server && !isRemoteClosed { connection.expectEnd(of: self) }
   }
 
   private func resumeSending() {
