@@ -66,7 +66,8 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   var borrowingStreams: [Unmanaged<HTTP2Stream>] = []
   var unreportedBytes = 0
   /// Streams whose response is on its way although their request has not ended.
-  var unreadStreams: [(stream: HTTP2Stream, id: Int32)] = []
+  var unreadRequests: [UnreadRequest] = []
+  var unreadTimer: LoopTimer?
   var isFlushScheduled = false
   var isFeeding = false
   var closesAfterFeed = false
@@ -171,6 +172,8 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     sayGoodbye()
     isClosed = true
     loop.disarm(timer)
+    if let unreadTimer { loop.disarm(unreadTimer) }
+    unreadRequests = []
     watch?.cancel()
     watch = nil
     endAllStreams()

@@ -121,7 +121,7 @@ package final class HTTP2Stream {
 
   private func endUnreadRequest() {
     guard !isRemoteClosed else { return }
-    owner._withUnsafeGuaranteedRef { if $0.role == .server { $0.unreadStreams.append((self, id)) } }
+    owner._withUnsafeGuaranteedRef { if $0.role == .server { $0.expectEnd(of: self) } }
   }
 
   private func resumeSending() {
