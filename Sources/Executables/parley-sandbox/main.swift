@@ -1,5 +1,6 @@
 import ArgumentParser
+import EventLoop
 
 // Before any other thread exists, so that all of them leave the signals to `serve`.
-TerminationSignal.block()
+TerminationSignals.hold()
 SandboxCommand.main()

@@ -2,6 +2,7 @@ public import EventLoop
 public import Logging
 public import Outbound
 public import PostgreSQL
+public import RPCServer
 
 /// What a service is built from.
 public struct ServiceContext: Sendable {

@@ -34,14 +34,16 @@ struct InteropServer: ParsableCommand {
   func run() throws {
     let group = try EventLoopGroup(count: loops, name: "interop")
     defer { group.shutDown() }
-    let health = Health(services: InteropServices.names)
+    let health = HealthStatus(services: InteropServices.names)
     let server = InteropServices.server(on: group, health: health, configuration: limits)
     let host = host.contains(":") ? "[\(host)]" : host
     let address = try server.listen(on: SocketAddress("\(host):\(port)"), tls: try tlsContext())
+    health.started()
     print("listening on \(address)")
     fflush(nil)
-    _ = TerminationSignal.wait()
-    health.stop()
+    TerminationSignals.wait()
+    health.startDraining()
+    health.finish()
     let drained = DispatchSemaphore(value: 0)
     group.loops[0].spawn {
       await server.drain(within: .seconds(10))

@@ -10,15 +10,15 @@ enum InteropServices {
   static var names: [String] { [GRPCTesting.TestService.descriptor.name] }
 
   /// A server of all of it that does not listen yet.
-  static func server(on group: EventLoopGroup, health: Health, configuration: RPCServerConfiguration) -> RPCServer {
+  static func server(on group: EventLoopGroup, health: HealthStatus, configuration: RPCServerConfiguration) -> RPCServer {
     var events = RPCServerEvents()
     events.unexpectedError = { call, error, incident in
       let line = Array("\(call.method.path): incident \(incident): \(error)\n".utf8)
       _ = write(STDERR_FILENO, line, line.count)
     }
-    let services = [GRPCTesting.TestService.routes(TestServiceHandlers(serverID: serverID())), health.routes]
+    let services = [GRPCTesting.TestService.routes(TestServiceHandlers(serverID: serverID())), HealthService(health).routes]
     return RPCServer(
-      on: group, services: services, interceptors: [MetadataEcho()], http: [page], configuration: configuration, events: events)
+      on: group, services: services.withReflection(), interceptors: [MetadataEcho()], http: [page], configuration: configuration, events: events)
   }
 
   /// A page with a body of 64 bytes, for judges of HTTP/2 that know nothing of RPCs.

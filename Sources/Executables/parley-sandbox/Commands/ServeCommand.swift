@@ -55,7 +55,7 @@ struct ServeCommand: ParsableCommand {
       try PrivateFile.write(Array((lines.joined(separator: "\n") + "\n").utf8), to: portFile, mode: 0o644)
     }
     LogLines.standardError.write("listening on https://localhost:\(ports.tls)")
-    LogLines.standardError.write("ending (\(TerminationSignal.wait()))")
+    LogLines.standardError.write("ending (\(TerminationSignals.wait()))")
     let drained = DispatchSemaphore(value: 0)
     group.loops[0].spawn {
       await sandbox.drain()

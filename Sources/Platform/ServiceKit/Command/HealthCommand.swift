@@ -3,6 +3,7 @@ internal import EventLoop
 internal import HTTP2
 internal import RPC
 internal import RPCClient
+internal import WellKnown
 
 /// `parley-<service> health`: the exit codes of grpc-health-probe.
 struct HealthCommand<S: Service>: AsyncParsableCommand {
@@ -47,7 +48,8 @@ struct HealthCommand<S: Service>: AsyncParsableCommand {
 
   private func ask(_ channel: ClientChannel, _ limit: Duration) async -> Int32 {
     do throws(RPCError) {
-      let isServing = try await HealthService.isServing(channel, service: service, .timeout(limit))
+      let response = try await GRPCHealthV1.Health.Client(channel).check(.init(service: service), options: .timeout(limit))
+      let isServing = response.status == .serving
       Output.print(isServing ? "serving\n" : "not serving\n")
       return isServing ? 0 : Self.notServing
     } catch {

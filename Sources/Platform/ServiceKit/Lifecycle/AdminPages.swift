@@ -1,3 +1,4 @@
+internal import RPCServer
 internal import Telemetry
 
 /// What the loopback listener answers: metrics for scrapers, probes for supervisors.

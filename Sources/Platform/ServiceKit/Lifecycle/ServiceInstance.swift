@@ -3,7 +3,7 @@ public import Logging
 internal import Outbound
 internal import PostgreSQL
 internal import RPC
-internal import RPCServer
+public import RPCServer
 internal import ServiceLifecycle
 internal import Telemetry
 

@@ -2,6 +2,7 @@ internal import EventLoop
 internal import Logging
 internal import Outbound
 internal import PostgreSQL
+internal import RPCServer
 internal import Telemetry
 
 /// What a process holds as long as it runs, and closes in the right order.

@@ -4,6 +4,7 @@ import Glibc
 import Logging
 import RPC
 import RPCClient
+import RPCServer
 import TestAPI
 import Testing
 import WellKnown

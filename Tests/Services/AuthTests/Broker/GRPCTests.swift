@@ -6,6 +6,7 @@ import Outbound
 import ParleyAPI
 import PostgreSQL
 import RPC
+import RPCServer
 import ServiceKit
 import TestSupport
 import Testing

@@ -2,6 +2,7 @@ import AuthAPI
 import JOSE
 import JSON
 import Outbound
+import RPCServer
 import ServiceKit
 import Testing
 

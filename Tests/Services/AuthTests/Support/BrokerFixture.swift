@@ -9,6 +9,7 @@ import ParleyAPI
 import PostgreSQL
 import RPC
 import RPCClient
+import RPCServer
 import ServiceKit
 import TestSupport
 
@@ -162,7 +163,9 @@ struct BrokerFixture: Sendable {
 
   private static func write(_ bytes: [UInt8], to path: String) throws {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-    guard descriptor >= 0, Glibc.write(descriptor, bytes, bytes.count) == bytes.count else { throw TimedOut("a file that could be made") }
+    guard descriptor >= 0, Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
+      throw TimedOut("a file that could be made")
+    }
     close(descriptor)
   }
 

@@ -5,6 +5,7 @@ internal import GoogleProvider
 internal import Logging
 internal import ParleyAPI
 internal import RPC
+internal import RPCServer
 internal import ServiceKit
 
 /// The broker, put together: Google behind its ports, the database behind its limits and its audit.
