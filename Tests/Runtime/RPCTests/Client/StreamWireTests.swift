@@ -165,7 +165,8 @@ struct StreamWireTests {
       ], whole: false
     ) { client, _ in
       try await client.chat { call in
-        #expect(try await call.initialMetadata()["x-early"] == "1")
+        let early = try await call.initialMetadata()
+        #expect(early["x-early"] == "1")
         release.add()
         var responses = call.responses
         let error = await #expect(throws: RPCError.self) { _ = try await responses.next() }
@@ -175,7 +176,8 @@ struct StreamWireTests {
         #expect(try await call.initialMetadata()["x-early"] == "1")
       }
       try await client.chat { call in
-        #expect(try await call.initialMetadata().isEmpty)
+        let early = try await call.initialMetadata()
+        #expect(early.isEmpty)
         var responses = call.responses
         await #expect(throws: RPCError.self) { _ = try await responses.next() }
         #expect(await call.trailingMetadata()["x-only"] == "3")
