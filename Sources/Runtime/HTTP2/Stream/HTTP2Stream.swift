@@ -45,6 +45,8 @@ package final class HTTP2Stream {
   package internal(set) var isRemoteClosed = false
   /// The stream is over.
   package internal(set) var isClosed = true
+  /// The request never left this side: its connection ended first, or took no new streams any more (client only).
+  package internal(set) var isUnsent = false
   /// Nothing will be added to ``outbound``.
   package private(set) var isOutboundFinished = false
   private var outboundTrailers: HeaderList?
@@ -69,6 +71,7 @@ package final class HTTP2Stream {
     unopenedBytes = 0
     hasReceivedHeaders = false
     isRemoteClosed = false
+    isUnsent = false
     isOutboundFinished = false
     outboundTrailers = nil
     isDeferred = false
