@@ -82,6 +82,8 @@ let package = Package(
     floor("Runtime/ConnectWire", "ConnectWire", ["JSON", "MessagesCore", "RPC", "WellKnown"]),
     floor("Runtime/WellKnown", "WellKnown", ["MessagesCore", "RPC"]),
     floor(
+      "Runtime/DynamicMessages", "DynamicMessages", ["MessagesCore", "MessagesWire", "WellKnown"], exclude: ["README.md"]),
+    floor(
       "Runtime/RPCWire", "RPCWire",
       ["Buffers", "Compression", "ConnectWire", "HTTP2", "JSON", "MessagesCore", "MessagesWire", "RPC", "WellKnown"]),
     floor(
@@ -134,7 +136,7 @@ let package = Package(
     executable(
       "parley", at: "Sources/Executables/parley",
       [
-        "ParleyAPI", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "WellKnown", "JSON", "Outbound", "PostgreSQL",
+        "ParleyAPI", "DynamicMessages", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "WellKnown", "JSON", "Outbound", "PostgreSQL",
         arguments, log,
       ], exclude: ["README.md"]),
     executable(
@@ -168,18 +170,31 @@ let package = Package(
     // What the public judges run: `make adapters` builds them in release.
     executable("interop-server", at: "Tests/Adapters/interop-server", adapter + ["RPCServer"]),
     executable("interop-client", at: "Tests/Adapters/interop-client", adapter + ["RPCClient"]),
-    executable("connect-conformance-server", at: "Tests/Adapters/connect-conformance-server", adapter + ["RPCServer"]),
-    executable("connect-conformance-client", at: "Tests/Adapters/connect-conformance-client", adapter + ["RPCClient"]),
+    .target(
+      name: "ConnectConformance",
+      dependencies: ["JudgeAPI", "MessagesCore", "MessagesWire", "RPC", "RPCWire", "WellKnown", "HTTP2"],
+      path: "Tests/Adapters/ConnectConformance", swiftSettings: settings),
     executable(
-      "protobuf-testee", at: "Tests/Adapters/protobuf-testee", ["JudgeAPI", "MessagesCore", "MessagesWire", "WellKnown", "JSON"]),
+      "connect-conformance-server", at: "Tests/Adapters/connect-conformance-server",
+      adapter + ["ConnectConformance", "RPCServer"]),
+    executable(
+      "connect-conformance-client", at: "Tests/Adapters/connect-conformance-client",
+      adapter + ["ConnectConformance", "RPCClient"]),
+    executable(
+      "protobuf-testee", at: "Tests/Adapters/protobuf-testee", ["JudgeAPI", "MessagesCore", "MessagesWire", "WellKnown"]),
     executable("jose-testee", at: "Tests/Adapters/jose-testee", ["JOSE", "JSON"]),
     tests("House/HouseTests", []),
     tests("Runtime/EventLoopTests", ["EventLoop", "TestSupport"]),
     tests("Runtime/JSONTests", ["JSON"]),
-    tests("Runtime/MessagesTests", ["Buffers", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI", "JSON"]),
+    tests(
+      "Runtime/MessagesTests",
+      ["Buffers", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI", "JudgeAPI", "JSON", "protoc-gen-parley"]),
     tests(
       "Runtime/HTTP2Tests",
       ["Buffers", "HTTP2", "EventLoop", "RPC", "RPCServer", "TestSupport", "COpenSSL", "CNghttp2", "CShims"]),
+    tests(
+      "Runtime/DynamicMessagesTests",
+      ["DynamicMessages", "Buffers", "JSON", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI"]),
     tests(
       "Runtime/RPCTests",
       [

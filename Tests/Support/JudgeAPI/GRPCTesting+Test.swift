@@ -7,8 +7,8 @@ public import RPC
 extension GRPCTesting {
   /// Calls of every kind, for clients and servers that have never met.
   public enum TestService {
-    /// The service's name and methods.
-    public static let descriptor: ServiceDescriptor = .init(name: "grpc.testing.TestService", methods: [Methods.emptyCall.info, Methods.unaryCall.info, Methods.cacheableUnaryCall.info, Methods.streamingOutputCall.info, Methods.streamingInputCall.info, Methods.fullDuplexCall.info, Methods.halfDuplexCall.info, Methods.unimplementedCall.info])
+    /// The service's name, methods and file.
+    public static let descriptor: ServiceDescriptor = .init(name: "grpc.testing.TestService", methods: [Methods.emptyCall.info, Methods.unaryCall.info, Methods.cacheableUnaryCall.info, Methods.streamingOutputCall.info, Methods.streamingInputCall.info, Methods.fullDuplexCall.info, Methods.halfDuplexCall.info, Methods.unimplementedCall.info], file: file)
 
     /// The file that declares the service, for reflection.
     public static var file: FileDescriptor { .grpcTestingTest }
@@ -83,7 +83,7 @@ extension GRPCTesting {
       ])
     }
 
-    /// Calls the unary methods of `grpc.testing.TestService`.
+    /// Calls the methods of `grpc.testing.TestService`.
     public struct Client: Sendable {
       /// The way to the service.
       public let channel: any Channel
@@ -106,6 +106,26 @@ extension GRPCTesting {
         try await channel.unary(Methods.cacheableUnaryCall, request, options).message
       }
 
+      /// One request, the responses that it lists.
+      public func streamingOutputCall<Result: Sendable>(_ request: GRPCTesting.StreamingOutputCallRequest = .init(), options: CallOptions = .init(), _ body: (ResponseStream<GRPCTesting.StreamingOutputCallResponse>) async throws -> Result) async throws -> Result {
+        try await channel.serverStreaming(Methods.streamingOutputCall, request, options, body)
+      }
+
+      /// Many requests, their total size in one response.
+      public func streamingInputCall(options: CallOptions = .init(), _ body: (RequestWriter<GRPCTesting.StreamingInputCallRequest>) async throws -> Void) async throws -> GRPCTesting.StreamingInputCallResponse {
+        try await channel.clientStreaming(Methods.streamingInputCall, options, body)
+      }
+
+      /// Answers each request as it comes.
+      public func fullDuplexCall<Result: Sendable>(options: CallOptions = .init(), _ body: (ClientStream<GRPCTesting.StreamingOutputCallRequest, GRPCTesting.StreamingOutputCallResponse>) async throws -> Result) async throws -> Result {
+        try await channel.stream(Methods.fullDuplexCall, options, body)
+      }
+
+      /// Answers all requests after the last of them.
+      public func halfDuplexCall<Result: Sendable>(options: CallOptions = .init(), _ body: (ClientStream<GRPCTesting.StreamingOutputCallRequest, GRPCTesting.StreamingOutputCallResponse>) async throws -> Result) async throws -> Result {
+        try await channel.stream(Methods.halfDuplexCall, options, body)
+      }
+
       /// A method that servers do not implement.
       public func unimplementedCall(_ request: GRPCTesting.Empty = .init(), options: CallOptions = .init()) async throws(RPCError) -> GRPCTesting.Empty {
         try await channel.unary(Methods.unimplementedCall, request, options).message
@@ -115,8 +135,8 @@ extension GRPCTesting {
 
   /// A service that servers do not have.
   public enum UnimplementedService {
-    /// The service's name and methods.
-    public static let descriptor: ServiceDescriptor = .init(name: "grpc.testing.UnimplementedService", methods: [Methods.unimplementedCall.info])
+    /// The service's name, methods and file.
+    public static let descriptor: ServiceDescriptor = .init(name: "grpc.testing.UnimplementedService", methods: [Methods.unimplementedCall.info], file: file)
 
     /// The file that declares the service, for reflection.
     public static var file: FileDescriptor { .grpcTestingTest }
@@ -142,7 +162,7 @@ extension GRPCTesting {
       ])
     }
 
-    /// Calls the unary methods of `grpc.testing.UnimplementedService`.
+    /// Calls the methods of `grpc.testing.UnimplementedService`.
     public struct Client: Sendable {
       /// The way to the service.
       public let channel: any Channel

@@ -57,6 +57,8 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   // SAFETY: the block belongs to `headersStream`, which is kept until its header block is complete.
   var headersBlock: Unmanaged<HeaderBlock>?
   var fillsTrailers = false
+  var scanner = FrameScanner()
+  var history = StreamHistory()
   var borrowingStreams: [HTTP2Stream] = []
   var unreportedBytes = 0
   /// Streams whose response is on its way although their request has not ended.

@@ -43,6 +43,7 @@ package final class HTTP2Stream {
   var hasReceivedHeaders = false
   /// The peer has ended its side.
   package internal(set) var isRemoteClosed = false
+  var isResetByPeer = false
   /// The stream is over.
   package internal(set) var isClosed = true
   /// The request never left this side: its connection ended first, or took no new streams any more (client only).
@@ -72,6 +73,7 @@ package final class HTTP2Stream {
     hasReceivedHeaders = false
     isRemoteClosed = false
     isUnsent = false
+    isResetByPeer = false
     isOutboundFinished = false
     outboundTrailers = nil
     isDeferred = false

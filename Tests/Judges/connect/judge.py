@@ -1,0 +1,75 @@
+"""The three parts: the server alone, the client alone, and both together."""
+
+import itertools
+
+from . import cases, certificates, compare, http2, programs, protos, reference_client
+from .protos import CODEC_NAMES, COMPRESSION_NAMES, PROTOCOL_NAMES
+
+
+class Stage:
+    """What the parts run with; all that is started ends with `stack`."""
+
+    def __init__(self, binaries, folder, report, stack):
+        self.binaries, self.report, self.stack = binaries, report, stack
+        self.certificates = certificates.Certificates(folder)
+        self.numbers = itertools.count(1)
+
+    async def server(self, **request):
+        """A server of ours, whose end is part of the judgement."""
+        server = await programs.Server.start(self.binaries / "connect-conformance-server", **request)
+        self.stack.push_async_callback(server.stop)
+        return server
+
+    def secure(self, mutual=False):
+        """The wishes for a server with TLS."""
+        wish = {"use_tls": True, "server_creds": self.certificates.bytes(self.certificates.server)}
+        if mutual:
+            wish["client_tls_cert"] = self.certificates.client[0].read_bytes()
+        return wish
+
+    def tls(self, mutual=False):
+        """How the reference client connects to such a server."""
+        return http2.client_tls(self.certificates.server[0], self.certificates.client if mutual else None)
+
+
+def combinations(everything=True):
+    """(name, protocol, codec, compression) of each combination."""
+    for protocol, codec, compression in cases.matrix() if everything else cases.smallest():
+        yield (f"{PROTOCOL_NAMES[protocol]} {CODEC_NAMES[codec]} {COMPRESSION_NAMES[compression]}", protocol, codec, compression)
+
+
+def placed(case, protocol, codec, compression):
+    """A copy of the call for one combination."""
+    request = protos.client_compat.ClientCompatRequest()
+    request.CopyFrom(case.request)
+    request.protocol, request.codec, request.compression = protocol, codec, compression
+    return request
+
+
+async def judge_server(stage):
+    """Our server, called by the reference client."""
+    plain, limited = await stage.server(), await stage.server(message_receive_limit=cases.LIMIT)
+    secure, mutual = await stage.server(**stage.secure()), await stage.server(**stage.secure(True))
+
+    def check(case, combination, port, tls=None):
+        async def run():
+            connection = await http2.connect(port, tls)
+            try:
+                call = reference_client.Call(connection, placed(case, *combination), tls is not None)
+                return compare.differences(case, await call.run())
+            finally:
+                await connection.close()
+        return run
+
+    for name, *combination in combinations():
+        for suite, suite_cases in cases.suites(*combination[:2]):
+            if suite == "client limits":
+                continue
+            port = limited.port if suite == "server limits" else plain.port
+            await stage.report.suite(
+                f"server, {name}, {suite}", [(case.name, check(case, combination, port)) for case in suite_cases])
+    for kind, server, tls in [("TLS", secure, stage.tls()), ("mTLS", mutual, stage.tls(True))]:
+        for name, *combination in combinations(False):
+            await stage.report.suite(
+                f"server, {name}, {kind}",
+                [(case.name, check(case, combination, server.port, tls)) for case in cases.basic()])
