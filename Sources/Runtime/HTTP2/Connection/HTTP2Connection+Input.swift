@@ -165,6 +165,7 @@ extension HTTP2Connection {
       if role == .client && !isDraining {
         isDraining = true
         delegate?.connectionIsDraining(self)
+        giveBackUnsent()
       }
     default:
       break
@@ -187,6 +188,17 @@ extension HTTP2Connection {
     nghttp2_submit_rst_stream(
       session, UInt8(NGHTTP2_FLAG_NONE.rawValue), frame.pointee.hd.stream_id, HTTP2ErrorCode.internalError.rawValue)
     return 0
+  }
+
+  /// Requests that wait for room need not wait for the streams before them to learn that this peer takes no more. nghttp2 drops
+  /// them when their turn would come, so that until then the streams stay.
+  private func giveBackUnsent() {
+    for stream in streams where nghttp2_session_find_stream(session, stream.id) == nil {
+      stream.isUnsent = true
+      let handler = stream.handler
+      stream.handler = nil
+      handler?.streamClosed(stream, .refusedStream)
+    }
   }
 
   private func remoteEnded(_ stream: HTTP2Stream) {

@@ -45,9 +45,7 @@ final class StreamingCall: ClientCall, PayloadCall {
   }
 
   func initialMetadata() async throws(RPCError) -> Metadata {
-    try await loop.visit { () async throws(RPCError) in
-      try await self.call.receive { (attempt) async throws(RPCError) in try await attempt.headers() }
-    }
+    try await loop.visit { () async throws(RPCError) in try await self.call.headers() }
   }
 
   func trailingMetadata() async -> Metadata {

@@ -93,6 +93,17 @@ final class RetriedCall: @unchecked Sendable {
     }
   }
 
+  /// The headers of the response, as soon as they have come.
+  func headers() async throws(RPCError) -> Metadata {
+    while true {
+      let current = attempt
+      let headers = try await receive { (attempt) async throws(RPCError) in try await attempt.headers() }
+      // What came with nothing but a failure is not the call's while there is another attempt.
+      guard let outcome = current.outcome, outcome.error != nil, outcome.reach != .committed else { return headers }
+      guard try await recover(from: current) else { return headers }
+    }
+  }
+
   // MARK: Another attempt
 
   /// Puts another attempt in the place of one that has failed.
@@ -109,7 +120,8 @@ final class RetriedCall: @unchecked Sendable {
       bystanders = []
     }
     do throws(RPCError) {
-      guard !isOver, replay.isComplete || outcome.reach == .committed, try await series.goesOn(after: outcome) else {
+      if isOver && outcome.reach != .committed { throw RPCError(.cancelled, "the call was cancelled") }
+      guard replay.isComplete || outcome.reach == .committed, try await series.goesOn(after: outcome) else {
         last = failed
         return false
       }
