@@ -161,6 +161,7 @@ extension HTTP2Connection {
       if role == .client && !isDraining {
         isDraining = true
         delegate?.connectionIsDraining(self)
+        giveBackUnsent()
       }
     default:
       break
@@ -182,11 +183,30 @@ extension HTTP2Connection {
 
   /// A frame that nghttp2 could not send. Without its header list a stream would wait for ever, so it ends.
   func frameNotSent(_ frame: UnsafePointer<nghttp2_frame>, _ error: Int32) -> Int32 {
-    guard UInt32(frame.pointee.hd.type) == NGHTTP2_HEADERS.rawValue, role == .server else { return 0 }
+    guard UInt32(frame.pointee.hd.type) == NGHTTP2_HEADERS.rawValue else { return 0 }
+    guard role == .server else {
+      // nghttp2 closes the stream of a request that may not go any more. A header list that is too long would never go.
+      let mayGoElsewhere =
+        frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST && error != NGHTTP2_ERR_FRAME_SIZE_ERROR.rawValue
+        && error != NGHTTP2_ERR_HEADER_COMP.rawValue
+      if mayGoElsewhere { stream(frame.pointee.hd.stream_id)?.isUnsent = true }
+      return 0
+    }
     guard error != NGHTTP2_ERR_STREAM_CLOSED.rawValue, error != NGHTTP2_ERR_STREAM_CLOSING.rawValue else { return 0 }
     nghttp2_submit_rst_stream(
       session, UInt8(NGHTTP2_FLAG_NONE.rawValue), frame.pointee.hd.stream_id, HTTP2ErrorCode.internalError.rawValue)
     return 0
+  }
+
+  /// Requests that wait for room need not wait for the streams before them to learn that this peer takes no more. nghttp2 drops
+  /// them when their turn would come, so that until then the streams stay.
+  private func giveBackUnsent() {
+    for stream in streams where nghttp2_session_find_stream(session, stream.id) == nil {
+      stream.isUnsent = true
+      let handler = stream.handler
+      stream.handler = nil
+      handler?.streamClosed(stream, .refusedStream)
+    }
   }
 
   private func remoteEnded(_ stream: HTTP2Stream) {

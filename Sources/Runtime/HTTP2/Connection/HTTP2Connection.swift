@@ -202,7 +202,11 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
 
   private func endAllStreams() {
     let code: HTTP2ErrorCode = failure == nil ? .noError : .internalError
-    while let stream = streams.last { remove(stream, code) }
+    while let stream = streams.last {
+      // A request that still waits for the peer to take more streams is not one of the session's yet.
+      if role == .client, let session { stream.isUnsent = nghttp2_session_find_stream(session, stream.id) == nil }
+      remove(stream, code)
+    }
     reclaimStreams()
   }
 

@@ -48,6 +48,8 @@ package final class HTTP2Stream {
   var isResetByPeer = false
   /// The stream is over.
   package internal(set) var isClosed = true
+  /// The request never left this side: its connection ended first, or took no new streams any more (client only).
+  package internal(set) var isUnsent = false
   /// Nothing will be added to ``outbound``.
   package private(set) var isOutboundFinished = false
   private var outboundTrailers: HeaderList?
@@ -72,6 +74,7 @@ package final class HTTP2Stream {
     unopenedBytes = 0
     hasReceivedHeaders = false
     isRemoteClosed = false
+    isUnsent = false
     isResetByPeer = false
     isOutboundFinished = false
     outboundTrailers = nil
