@@ -20,6 +20,12 @@ class Stage:
         self.stack.push_async_callback(server.stop)
         return server
 
+    async def client(self, *flags):
+        """A client of ours."""
+        client = await programs.Client.start(self.binaries / "connect-conformance-client", *flags)
+        self.stack.push_async_callback(client.stop)
+        return client
+
     def secure(self, mutual=False):
         """The wishes for a server with TLS."""
         wish = {"use_tls": True, "server_creds": self.certificates.bytes(self.certificates.server)}
@@ -73,3 +79,36 @@ async def judge_server(stage):
             await stage.report.suite(
                 f"server, {name}, {kind}",
                 [(case.name, check(case, combination, server.port, tls)) for case in cases.basic()])
+
+
+def client_check(stage, client, case, combination, port, secure=None, prepare=None):
+    """A check of one call made by our client."""
+    async def run():
+        request = placed(case, *combination)
+        request.test_name = f"{next(stage.numbers)} {case.name}"
+        request.host, request.port = ("127.0.0.1", port)
+        if secure:
+            request.server_tls_cert = stage.certificates.server[0].read_bytes()
+        if secure == "mTLS":
+            identity = stage.certificates.bytes(stage.certificates.client)
+            request.client_tls_creds.CopyFrom(protos.config.TLSCreds(**identity))
+        if prepare:
+            prepare(request)
+        return compare.differences(case, await client.call(request))
+    return run
+
+
+async def judge_both(stage):
+    """Our client against our server, over everything."""
+    plain, limited = await stage.server(), await stage.server(message_receive_limit=cases.LIMIT)
+    secure, mutual = await stage.server(**stage.secure()), await stage.server(**stage.secure(True))
+    client = await stage.client()
+    for name, *combination in combinations():
+        for suite, suite_cases in cases.suites(*combination[:2]):
+            port = limited.port if suite == "server limits" else plain.port
+            await stage.report.suite(f"both, {name}, {suite}", [
+                (case.name, client_check(stage, client, case, combination, port)) for case in suite_cases])
+    for kind, server in [("TLS", secure), ("mTLS", mutual)]:
+        for name, *combination in combinations(False):
+            await stage.report.suite(f"both, {name}, {kind}", [
+                (case.name, client_check(stage, client, case, combination, server.port, kind)) for case in cases.basic()])

@@ -47,11 +47,11 @@ class Client:
     """connect-conformance-client, which makes any number of calls at once."""
 
     @classmethod
-    async def start(cls, binary):
+    async def start(cls, binary, *flags):
         client = cls()
         client.waiting = {}
         client.process = await asyncio.create_subprocess_exec(
-            str(binary), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
+            str(binary), *flags, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
         client.reader = asyncio.create_task(client._answers())
         return client
 
