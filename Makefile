@@ -18,7 +18,7 @@ BUILD_FLAGS := $(if $(filter release,$(CONFIG)),$(RELEASE_FLAGS),-c debug --scra
 
 export CONFIG SCRATCH SWIFT PREFIX DESTDIR
 .DEFAULT_GOAL := help
-.PHONY: help deps venv build release run demo test bench bench-check lint proto proto-check deploy stop clean
+.PHONY: help deps venv build release adapters run demo test bench bench-check lint proto proto-check deploy stop clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ build: deps ## Build everything (CONFIG=release: the shipped binaries, in .build
 
 release:
 	@$(MAKE) --no-print-directory build CONFIG=release
+
+adapters: deps ## Build the programs that outside judges run, in release, into .build/adapters
+	@Tests/Adapters/build.sh
 
 run: deps ## Start everything on this machine, show that it works, and stay up until Ctrl-C
 	@deploy/local/run.sh run

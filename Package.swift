@@ -82,6 +82,8 @@ let package = Package(
     floor("Runtime/ConnectWire", "ConnectWire", ["JSON", "MessagesCore", "RPC", "WellKnown"]),
     floor("Runtime/WellKnown", "WellKnown", ["MessagesCore", "RPC"]),
     floor(
+      "Runtime/DynamicMessages", "DynamicMessages", ["MessagesCore", "MessagesWire", "WellKnown"], exclude: ["README.md"]),
+    floor(
       "Runtime/RPCWire", "RPCWire",
       ["Buffers", "Compression", "ConnectWire", "HTTP2", "JSON", "MessagesCore", "MessagesWire", "RPC", "WellKnown"]),
     floor(
@@ -97,6 +99,7 @@ let package = Package(
         "Buffers", "RPCWire", "Compression", "ConnectWire", "EventLoop", "HTTP2", "JSON", "MessagesCore", "MessagesWire", "RPC",
         "WellKnown", "CShims", log,
       ]),
+    floor("Runtime/RPCInProcess", "RPCInProcess", ["MessagesCore", "RPC"]),
 
     // Platform
     floor("Platform/JOSE", "JOSE", ["JSON", "COpenSSL"], exclude: ["README.md"]),
@@ -133,7 +136,7 @@ let package = Package(
     executable(
       "parley", at: "Sources/Executables/parley",
       [
-        "ParleyAPI", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "WellKnown", "JSON", "Outbound", "PostgreSQL",
+        "ParleyAPI", "DynamicMessages", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "WellKnown", "JSON", "Outbound", "PostgreSQL",
         arguments, log,
       ], exclude: ["README.md"]),
     executable(
@@ -178,21 +181,32 @@ let package = Package(
       "connect-conformance-client", at: "Tests/Adapters/connect-conformance-client",
       adapter + ["ConnectConformance", "RPCClient"]),
     executable(
-      "protobuf-testee", at: "Tests/Adapters/protobuf-testee", ["JudgeAPI", "MessagesCore", "MessagesWire", "WellKnown", "JSON"]),
+      "protobuf-testee", at: "Tests/Adapters/protobuf-testee", ["JudgeAPI", "MessagesCore", "MessagesWire", "WellKnown"]),
     executable("jose-testee", at: "Tests/Adapters/jose-testee", ["JOSE", "JSON"]),
     tests("House/HouseTests", []),
     tests("Runtime/EventLoopTests", ["EventLoop", "TestSupport"]),
     tests("Runtime/JSONTests", ["JSON"]),
-    tests("Runtime/MessagesTests", ["Buffers", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI", "JSON"]),
+    tests(
+      "Runtime/MessagesTests",
+      ["Buffers", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI", "JudgeAPI", "JSON", "protoc-gen-parley"]),
     tests(
       "Runtime/HTTP2Tests",
       ["Buffers", "HTTP2", "EventLoop", "RPC", "RPCServer", "TestSupport", "COpenSSL", "CNghttp2", "CShims"]),
+    tests(
+      "Runtime/DynamicMessagesTests",
+      ["DynamicMessages", "Buffers", "JSON", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI"]),
     tests(
       "Runtime/RPCTests",
       [
         "RPC", "RPCServer", "RPCClient", "HTTP2", "EventLoop", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI",
         "TestSupport", "Buffers", "Compression", "JSON",
         log,
+      ]),
+    tests(
+      "Runtime/ClientTests",
+      [
+        "RPC", "RPCServer", "RPCClient", "RPCInProcess", "HTTP2", "EventLoop", "MessagesCore", "WellKnown", "TestAPI",
+        "TestSupport",
       ]),
     tests(
       "Runtime/WireTests",

@@ -54,7 +54,7 @@ generate Sources/Runtime/WellKnown WellKnown "${wellknown[@]/%/.proto}" \
   google/rpc/{status,error_details}.proto grpc/health/v1/health.proto grpc/reflection/{v1,v1alpha}/reflection.proto
 generate Sources/API ParleyAPI $(cd proto && find parley -name '*.proto' ! -path 'parley/testing/*' | sort)
 generate Tests/Support/TestAPI TestAPI $(cd proto && find parley/testing -name '*.proto' | sort)
-judges=$(cd proto && find grpc/testing connectrpc conformance protobuf_test_messages -name '*.proto' 2>/dev/null | sort || true)
+judges=$(cd proto && { find grpc/testing connectrpc conformance protobuf_test_messages -name '*.proto' 2>/dev/null || true; } | sort)
 # shellcheck disable=SC2086
 generate Tests/Support/JudgeAPI JudgeAPI $judges
 

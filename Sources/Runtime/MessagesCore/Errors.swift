@@ -78,8 +78,9 @@ public struct DecodeLimits: Sendable, Hashable {
   /// The deepest nesting of messages below the outermost one, in the wire format and in JSON.
   public static let maximumDepth = 100
 
-  /// Limits; the defaults are 8 bytes per byte plus 64 KiB, at most 256 MiB.
-  public init(memoryPerByte: Int = 8, memoryFloor: Int = 64 << 10, memoryCeiling: Int = 256 << 20) {
+  /// Limits; the defaults are 32 bytes per byte plus 256 KiB, at most 256 MiB. A list of messages with one small number each
+  /// takes about 20 bytes per byte.
+  public init(memoryPerByte: Int = 32, memoryFloor: Int = 256 << 10, memoryCeiling: Int = 256 << 20) {
     self.memoryPerByte = memoryPerByte
     self.memoryFloor = memoryFloor
     self.memoryCeiling = memoryCeiling

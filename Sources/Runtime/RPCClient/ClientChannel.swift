@@ -17,7 +17,8 @@ public final class ClientChannel: Channel {
   public init(to target: ChannelTarget, on group: EventLoopGroup, configuration: ClientChannelConfiguration = .init()) {
     self.target = target
     self.configuration = configuration
-    loops = group.loops.map { ClientLoop($0, target: target, blocking: group.blocking, configuration: configuration) }
+    let context = ClientChannelContext(target, on: group, configuration)
+    loops = group.loops.map { ClientLoop($0, context) }
   }
 
   deinit {

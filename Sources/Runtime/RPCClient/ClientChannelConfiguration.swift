@@ -10,10 +10,6 @@ public struct ClientChannelConfiguration: Sendable {
   public var http2 = HTTP2Limits()
   /// The largest response message, in bytes. A larger one is RESOURCE_EXHAUSTED.
   public var maximumResponseBytes = 4 << 20
-  /// The time to give a connection attempt, with its handshakes.
-  public var connectTimeout = Duration.seconds(20)
-  /// How long to wait between connection attempts.
-  public var backoff = ConnectionBackoff()
   /// What every call passes, outermost first.
   public var interceptors: [any ClientInterceptor] = []
   /// How the client names itself to servers.
@@ -27,6 +23,35 @@ public struct ClientChannelConfiguration: Sendable {
   public var compression = MessageCompression.identity
   /// What an `Any` may hold in JSON.
   public var registry: MessageRegistry?
+
+  /// The time to give an attempt to connect, over all addresses and with its handshakes.
+  public var connectTimeout = Duration.seconds(20)
+  /// How long one address is tried alone before the next one is tried beside it: RFC 8305, section 5.
+  public var attemptDelay = Duration.milliseconds(250)
+  /// How long to wait between connection attempts that fail, and between look-ups of a name that fail.
+  public var backoff = ConnectionBackoff()
+  /// How the client finds out that a server is gone although no packet says so.
+  public var keepalive = ClientKeepalive()
+  /// How long a loop's connections stay without a call; nil for always. Looked at once per this time, so that they end at the
+  /// latest after twice as long.
+  public var idleTimeout: Duration?
+
+  /// Who finds the addresses of a host name; nil for the system.
+  public var resolver: (any NameResolver)?
+  /// The time from a name's addresses to the next look-up at the earliest. One is made when a connection fails or a server says
+  /// goodbye.
+  public var resolutionInterval = Duration.seconds(30)
+  /// How calls are spread over several addresses, unless ``serviceConfig`` says otherwise.
+  public var loadBalancing = LoadBalancingPolicy.pickFirst()
+  /// How the service's owner wants it to be called.
+  public var serviceConfig = ServiceConfig()
+  /// Whether failed calls are tried again as ``serviceConfig`` says. Calls that a server has certainly not begun are always
+  /// tried again.
+  public var retriesFailedCalls = true
+  /// The most bytes of requests that a call keeps for another attempt; a call that has sent more is not tried again.
+  public var retryBufferBytes = 256 << 10
+  /// Who is told what the channel lives through.
+  public var events = ClientChannelEvents()
 
   /// The protocols that servers speak.
   public enum Wire: String, Sendable, Hashable, CaseIterable {
@@ -48,49 +73,4 @@ public struct ClientChannelConfiguration: Sendable {
 
   /// The defaults, in clear text.
   public init(tls: TLSContext? = nil) { self.tls = tls }
-}
-
-/// The wait between failing connection attempts: exponential with jitter, as gRPC's connection-backoff document describes.
-public struct ConnectionBackoff: Sendable {
-  /// The wait after the first failure.
-  public var initial = Duration.seconds(1)
-  /// What each further failure multiplies it by.
-  public var multiplier = 1.6
-  /// The longest wait.
-  public var maximum = Duration.seconds(120)
-  /// How far a wait strays from its length, to both sides, as a part of it.
-  public var jitter = 0.2
-
-  /// The defaults of gRPC.
-  public init() {}
-
-  /// The wait after so many failures in a row (at least one).
-  public func delay(after failures: Int) -> Duration {
-    var seconds = initial / .seconds(1)
-    for _ in 1..<max(failures, 1) { seconds = min(seconds * multiplier, maximum / .seconds(1)) }
-    return .seconds(seconds * Double.random(in: (1 - jitter)...(1 + jitter)))
-  }
-}
-
-/// Where a channel leads.
-public enum ChannelTarget: Sendable, Hashable, CustomStringConvertible {
-  /// A host name or IP address, looked up at each connection attempt.
-  case host(String, port: UInt16)
-  /// A Unix socket.
-  case unix(path: String)
-
-  /// What `:authority` says and, without its port, what a server's certificate is verified against.
-  public var description: String {
-    switch self {
-    case .host(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-    case .unix: "localhost"
-    }
-  }
-
-  var serverName: String {
-    switch self {
-    case .host(let host, _): host
-    case .unix: "localhost"
-    }
-  }
 }

@@ -7,7 +7,7 @@ internal import WellKnown
 
 extension RPCError {
   /// The error that the judge defines; `details` follow those that it lists.
-  public init(_ definition: Conformance.Error, details: [ErrorDetail] = []) {
+  public init(_ definition: Judged.Error, details: [ErrorDetail] = []) {
     let code = StatusCode(rawValue: Int(definition.code.rawValue)) ?? .unknown
     self.init(
       code == .ok ? .unknown : code, definition.message ?? "",
@@ -15,8 +15,8 @@ extension RPCError {
   }
 
   /// What the judge reads of this error.
-  public var report: Conformance.Error {
-    var report = Conformance.Error(code: .init(rawValue: Int32(code.rawValue)), message: message)
+  public var report: Judged.Error {
+    var report = Judged.Error(code: .init(rawValue: Int32(code.rawValue)), message: message)
     // The wire's own form of the details, so that those which the runtime knows by name are packed as they would travel.
     let status = StatusDetails.encode(self, MessageEncoder()).flatMap { try? GoogleRPC.Status(protobuf: $0) }
     report.details = status?.details ?? []

@@ -5,7 +5,7 @@ extension Metadata {
   /// The metadata that the judge lists, with names in lower case and binary values out of their base64.
   ///
   /// - Throws: ``RPCError`` with INTERNAL for a name or value that cannot be sent.
-  public init(_ headers: [Conformance.Header]) throws(RPCError) {
+  public init(_ headers: [Judged.Header]) throws(RPCError) {
     self.init()
     for header in headers {
       let name = header.name.lowercased()
@@ -24,8 +24,8 @@ extension Metadata {
   }
 
   /// What the judge reads: each name once, in the order of its first value, with all its values.
-  public var headers: [Conformance.Header] {
-    var headers: [Conformance.Header] = []
+  public var headers: [Judged.Header] {
+    var headers: [Judged.Header] = []
     var places: [String: Int] = [:]
     for entry in entries {
       let place = places[entry.name] ?? headers.count

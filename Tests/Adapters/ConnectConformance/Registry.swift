@@ -7,9 +7,9 @@ extension MessageRegistry {
   /// What an `Any` of the judge's messages may hold: its requests, which are echoed, and what its errors carry.
   public static let conformance = MessageRegistry(
     [
-      Conformance.UnaryRequest.self, Conformance.IdempotentUnaryRequest.self, Conformance.ServerStreamRequest.self,
-      Conformance.ClientStreamRequest.self, Conformance.BidiStreamRequest.self, Conformance.UnimplementedRequest.self,
-      Conformance.ConformancePayload.RequestInfo.self, Conformance.Header.self, GoogleRPC.ErrorInfo.self,
+      Judged.UnaryRequest.self, Judged.IdempotentUnaryRequest.self, Judged.ServerStreamRequest.self,
+      Judged.ClientStreamRequest.self, Judged.BidiStreamRequest.self, Judged.UnimplementedRequest.self,
+      Judged.ConformancePayload.RequestInfo.self, Judged.Header.self, GoogleRPC.ErrorInfo.self,
       GoogleRPC.RetryInfo.self, GoogleRPC.BadRequest.self,
     ], wire: WireFormat())
 }

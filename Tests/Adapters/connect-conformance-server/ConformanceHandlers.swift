@@ -4,26 +4,26 @@ import MessagesCore
 import RPC
 
 /// `ConformanceService`: does what each request asks for.
-struct ConformanceHandlers: Conformance.ConformanceService.Handlers {
-  func unary(_ request: Conformance.UnaryRequest, _ call: CallContext) async throws -> Conformance.UnaryResponse {
+struct ConformanceHandlers: Judged.ConformanceService.Handlers {
+  func unary(_ request: Judged.UnaryRequest, _ call: CallContext) async throws -> Judged.UnaryResponse {
     var info = RequestInfo(call)
     try info.add(request)
     return .init(payload: try await answer(request.responseDefinition, info, call))
   }
 
   func idempotentUnary(
-    _ request: Conformance.IdempotentUnaryRequest, _ call: CallContext
-  ) async throws -> Conformance.IdempotentUnaryResponse {
+    _ request: Judged.IdempotentUnaryRequest, _ call: CallContext
+  ) async throws -> Judged.IdempotentUnaryResponse {
     var info = RequestInfo(call)
     try info.add(request)
     return .init(payload: try await answer(request.responseDefinition, info, call))
   }
 
   func clientStream(
-    _ requests: RequestStream<Conformance.ClientStreamRequest>, _ call: CallContext
-  ) async throws -> Conformance.ClientStreamResponse {
+    _ requests: RequestStream<Judged.ClientStreamRequest>, _ call: CallContext
+  ) async throws -> Judged.ClientStreamResponse {
     var info = RequestInfo(call)
-    var first: Conformance.ClientStreamRequest?
+    var first: Judged.ClientStreamRequest?
     for try await request in requests {
       try info.add(request)
       first = first ?? request
@@ -32,7 +32,7 @@ struct ConformanceHandlers: Conformance.ConformanceService.Handlers {
   }
 
   func serverStream(
-    _ request: Conformance.ServerStreamRequest, _ responses: ResponseWriter<Conformance.ServerStreamResponse>,
+    _ request: Judged.ServerStreamRequest, _ responses: ResponseWriter<Judged.ServerStreamResponse>,
     _ call: CallContext
   ) async throws {
     var info = RequestInfo(call)
@@ -45,7 +45,7 @@ struct ConformanceHandlers: Conformance.ConformanceService.Handlers {
   }
 
   func bidiStream(
-    _ requests: RequestStream<Conformance.BidiStreamRequest>, _ responses: ResponseWriter<Conformance.BidiStreamResponse>,
+    _ requests: RequestStream<Judged.BidiStreamRequest>, _ responses: ResponseWriter<Judged.BidiStreamResponse>,
     _ call: CallContext
   ) async throws {
     var requests = requests
@@ -71,15 +71,15 @@ struct ConformanceHandlers: Conformance.ConformanceService.Handlers {
   }
 
   func unimplemented(
-    _ request: Conformance.UnimplementedRequest, _ call: CallContext
-  ) async throws -> Conformance.UnimplementedResponse {
+    _ request: Judged.UnimplementedRequest, _ call: CallContext
+  ) async throws -> Judged.UnimplementedResponse {
     throw RPCError(.unimplemented, "this method is not implemented, as it should be")
   }
 
   /// The one answer of a call that has one.
   private func answer(
-    _ definition: Conformance.UnaryResponseDefinition?, _ info: RequestInfo, _ call: CallContext
-  ) async throws -> Conformance.ConformancePayload {
+    _ definition: Judged.UnaryResponseDefinition?, _ info: RequestInfo, _ call: CallContext
+  ) async throws -> Judged.ConformancePayload {
     guard let definition else { return info.payload() }
     guard definition.rawResponse == nil else { throw RPCError.rawResponse }
     call.initialMetadata.append(contentsOf: try Metadata(definition.responseHeaders))

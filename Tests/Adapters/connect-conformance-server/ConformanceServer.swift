@@ -12,19 +12,19 @@ struct ConformanceServer {
   /// The main thread only waits for the signal: a main thread that Swift's concurrency parks would take it unhandled.
   func run() throws {
     let pipe = JudgePipe()
-    guard let request = try pipe.read(Conformance.ServerCompatRequest.self) else { throw Refusal("no request came") }
+    guard let request = try pipe.read(Judged.ServerCompatRequest.self) else { throw Refusal("no request came") }
     guard request.httpVersion != .httpVersion1, request.httpVersion != .httpVersion3 else {
       throw Refusal("HTTP/2 is all that is spoken here")
     }
     let group = try EventLoopGroup(name: "conformance")
     defer { group.shutDown() }
     let server = RPCServer(
-      on: group, services: [Conformance.ConformanceService.routes(ConformanceHandlers())],
+      on: group, services: [Judged.ConformanceService.routes(ConformanceHandlers())],
       configuration: configuration(request))
     let address = try server.listen(on: SocketAddress(.ipv4([127, 0, 0, 1], port: 0)), tls: try tlsContext(request))
     let certificate = request.useTls ? request.serverCreds?.cert ?? Bytes() : Bytes()
     try pipe.write(
-      Conformance.ServerCompatResponse(host: address.host, port: UInt32(address.port ?? 0), pemCert: certificate))
+      Judged.ServerCompatResponse(host: address.host, port: UInt32(address.port ?? 0), pemCert: certificate))
     TerminationSignals.wait()
     let drained = DispatchSemaphore(value: 0)
     group.loops[0].spawn {
@@ -34,7 +34,7 @@ struct ConformanceServer {
     drained.wait()
   }
 
-  private func configuration(_ request: Conformance.ServerCompatRequest) -> RPCServerConfiguration {
+  private func configuration(_ request: Judged.ServerCompatRequest) -> RPCServerConfiguration {
     var configuration = RPCServerConfiguration()
     if request.messageReceiveLimit > 0 { configuration.maximumRequestBytes = Int(request.messageReceiveLimit) }
     configuration.messageRegistry = .conformance
@@ -44,7 +44,7 @@ struct ConformanceServer {
     return configuration
   }
 
-  private func tlsContext(_ request: Conformance.ServerCompatRequest) throws -> TLSContext? {
+  private func tlsContext(_ request: Judged.ServerCompatRequest) throws -> TLSContext? {
     guard request.useTls else { return nil }
     guard let own = request.serverCreds else { throw Refusal("TLS needs a certificate and its key") }
     let roots = TLSConfiguration.TrustRoots.certificates(.bytes([UInt8](request.clientTlsCert)))

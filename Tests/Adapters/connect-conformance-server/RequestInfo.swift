@@ -6,7 +6,7 @@ import WellKnown
 
 /// What the server tells of what it received.
 struct RequestInfo {
-  private var message = Conformance.ConformancePayload.RequestInfo()
+  private var message = Judged.ConformancePayload.RequestInfo()
 
   /// What is known of a call before its first request.
   init(_ call: CallContext) {
@@ -21,15 +21,15 @@ struct RequestInfo {
   mutating func add(_ request: some Message) throws(RPCError) { message.requests.append(try .init(packing: request)) }
 
   /// A payload that tells all of it.
-  func payload(_ data: Bytes = Bytes()) -> Conformance.ConformancePayload { .init(data: data, requestInfo: message) }
+  func payload(_ data: Bytes = Bytes()) -> Judged.ConformancePayload { .init(data: data, requestInfo: message) }
 
   /// A payload that tells of one request alone, as the later answers of a full-duplex call do.
-  static func payload(_ data: Bytes, echoing request: some Message) throws(RPCError) -> Conformance.ConformancePayload {
+  static func payload(_ data: Bytes, echoing request: some Message) throws(RPCError) -> Judged.ConformancePayload {
     .init(data: data, requestInfo: .init(requests: [try .init(packing: request)]))
   }
 
   /// The error that was asked for, with all of this among its details.
-  func error(_ definition: Conformance.Error) throws(RPCError) -> RPCError {
+  func error(_ definition: Judged.Error) throws(RPCError) -> RPCError {
     RPCError(definition, details: [try ErrorDetail(packing: message)])
   }
 }

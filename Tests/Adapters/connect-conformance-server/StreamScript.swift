@@ -7,11 +7,11 @@ import RPC
 struct StreamScript {
   private let data: [Bytes]
   private let delay: Duration
-  private let error: Conformance.Error?
+  private let error: Judged.Error?
   private var given = 0
 
   /// The steps of `definition`; its headers and trailers become those of the call. Without one there are no steps.
-  init(_ definition: Conformance.StreamResponseDefinition?, _ call: CallContext) throws {
+  init(_ definition: Judged.StreamResponseDefinition?, _ call: CallContext) throws {
     guard definition?.rawResponse == nil else { throw RPCError.rawResponse }
     data = definition?.responseData ?? []
     delay = .milliseconds(definition?.responseDelayMs ?? 0)

@@ -13,7 +13,7 @@ extension GRPCTesting.Payload {
     guard count >= 0, count <= maximumBody else {
       throw RPCError(.invalidArgument, "a body of \(count) bytes is not sent; at most \(maximumBody)")
     }
-    return .init(body: .init(repeatElement(0, count: Int(count))))
+    return .init(body: Bytes(count: Int(count)) { _ = $0.initializeMemory(as: UInt8.self, repeating: 0) })
   }
 }
 

@@ -94,4 +94,39 @@ import Testing
       #expect(!module.hasPrefix("C") || module == "Client", "\(file) imports \(module)")
     }
   }
+
+  /// The targets that each target of `Sources` names in the manifest, products of other packages by the name of their constant.
+  private static func dependencies() throws -> [String: Set<String>] {
+    let manifest = try String(contentsOf: root.appending(path: "Package.swift"), encoding: .utf8)
+    var dependencies: [String: Set<String>] = [:]
+    for match in manifest.matches(of: /floor\(\s*"[^"]+",\s*"(?<name>[^"]+)"(?:,\s*\[(?<list>[^\]]*)\])?/) {
+      let names = (match.list ?? "").split { ",\n ".contains($0) }.map { $0.filter { $0 != "\"" } }
+      dependencies[String(match.name)] = Set(names.filter { !$0.isEmpty })
+    }
+    return dependencies
+  }
+
+  @Test("ClientCore reaches no C target, no system library and no package: it builds where only Swift and Foundation are")
+  func clientCoreIsPure() throws {
+    let declared = try Self.dependencies()
+    let targets = try Self.modules()
+    #expect(declared["MessagesWire"]?.isSuperset(of: ["CProtobufC", "CShims"]) == true, "the manifest is read as it should be")
+    var reached: Set = ["ClientCore"]
+    var open = ["ClientCore"]
+    while let target = open.popLast() {
+      let names = try #require(declared[target], "\(target) is no target of Sources with dependencies of its own")
+      for name in names {
+        #expect(targets[name] != nil, "\(target) depends on \(name), which is no target of this package")
+        #expect(targets[name]?.floor != Self.floors.firstIndex(of: "C"), "\(target) depends on \(name)")
+        if reached.insert(name).inserted, declared[name] != nil { open.append(name) }
+      }
+    }
+    #expect(
+      reached.isSuperset(of: ["MessagesCore", "RPC", "ConnectWire"]) && reached.isDisjoint(with: ["MessagesWire", "HTTP2"]))
+    // What a file imports without saying so in the manifest counts as well.
+    let ours = try Self.imports().filter { $0.file.hasPrefix("Client/ClientCore/") }
+    #expect(ours.count > 10)
+    let system: Set = ["Foundation", "FoundationNetworking", "Synchronization"]
+    for (file, module) in ours { #expect(reached.contains(module) || system.contains(module), "\(file) imports \(module)") }
+  }
 }

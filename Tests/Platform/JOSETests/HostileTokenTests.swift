@@ -85,6 +85,12 @@ enum HostileForms {
       JudgedToken(
         "five parts, as encrypted tokens have", "\(header).\(payload).\(signature).\(payload).\(signature)", "part_count"),
       JudgedToken("five parts, four empty", "\(header)....", "part_count"),
+      JudgedToken(
+        "an encrypted token", "\(Base64URL.encode(#"{"alg":"A256KW","enc":"A256GCM","kid":"ec-1"}"#.utf8)).AA.AA.AA.AA",
+        "algorithm_not_allowed"),
+      JudgedToken(
+        "an unsecured token", "\(Base64URL.encode(#"{"alg":"none","kid":"ec-1"}"#.utf8)).\(payload).", "algorithm_not_allowed"),
+      JudgedToken("an unsecured token, header alone", Base64URL.encode(#"{"alg":"none"}"#.utf8), "algorithm_not_allowed"),
       JudgedToken("a point behind", "\(valid).", "part_count"),
       JudgedToken("a point before", ".\(valid)", "part_count"),
       JudgedToken("Bearer before", "Bearer \(valid)", "base64_invalid"),

@@ -84,10 +84,11 @@ struct WycheproofTests {
   func valid() {
     let refused = Wycheproof.vectors.filter { $0.isLabelledValid && Wycheproof.verdict($0) != "accepted" }
     let verdicts = Dictionary(grouping: refused, by: Wycheproof.verdict).mapValues(\.count)
-    // 35 tokens of other algorithms, 6 with nothing in the middle, 2 encrypted ones of five parts, 2 with a `?` inside.
-    #expect(verdicts == ["algorithm_not_allowed": 35, "part_empty": 6, "part_count": 2, "base64_invalid": 2])
+    // 41 tokens of other algorithms, some of them with faults of form besides, and 2 encrypted ones; one of RS256 with nothing in
+    // the middle; one whose header cannot be read for a `?` in it.
+    #expect(verdicts == ["algorithm_not_allowed": 43, "part_empty": 1, "base64_invalid": 1])
     let misspelled = refused.filter { Wycheproof.verdict($0) == "base64_invalid" }
-    #expect(misspelled.map(\.id) == [372, 373])
+    #expect(misspelled.map(\.id) == [372])
     #expect(misspelled.allSatisfy { $0.token.contains("?") })
   }
 }

@@ -106,6 +106,12 @@ struct HostileInputTests {
     #expect(throws: Never.self) { try EchoStructRequest(protobuf: bytes) }
   }
 
+  @Test("Sub-messages with one small number each fit the budget, however many", arguments: [2_000, 100_000])
+  func smallSubmessages(count: Int) throws {
+    let bytes = Array(repeatElement(Wire.field(40, Wire.number(1, 1_030)), count: count).joined())
+    #expect(try Everything(protobuf: bytes).inners.count == count)
+  }
+
   @Test("The budget is counted: one byte less is refused")
   func budgetEdge() throws {
     let bytes = Wire.field(2, Array(repeating: 1, count: 100_000))

@@ -15,7 +15,7 @@ struct FieldModel {
   let proto: GoogleProtobuf.FieldDescriptorProto
   let number: Int32
   /// The Swift property, not escaped.
-  let name: String
+  var name: String
   let type: ValueType
   let presence: Presence
   /// Whether the value contains the message that it is in, so that it must be boxed.

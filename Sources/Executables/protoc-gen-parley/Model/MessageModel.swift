@@ -18,6 +18,9 @@ struct MessageModel {
     for (index, field) in proto.field.enumerated() {
       fields.append(try Self.field(field, index, of: proto, fullName, isProto3, types))
     }
+    for (index, name) in SwiftNames.distinct(fields.map(\.name), numbers: fields.map(\.number)).enumerated() {
+      fields[index].name = name
+    }
     for (index, oneof) in proto.oneofDecl.enumerated() where fields.contains(where: { $0.isMember(ofOneof: index) }) {
       let property = SwiftNames.member(oneof.name ?? "")
       oneofs.append((index, property, SwiftNames.capitalized(property)))

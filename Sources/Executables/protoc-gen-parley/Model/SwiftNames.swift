@@ -56,6 +56,18 @@ enum SwiftNames {
     return member(isScreaming ? stem.lowercased() : stem)
   }
 
+  /// The names with a number behind those that another number has taken: `field_name = 1` and `Field_name = 2` are
+  /// `fieldName` and `fieldName_2`. The first to come keeps its name, and equal names of one number stay equal.
+  static func distinct(_ names: [String], numbers: [Int32]) -> [String] {
+    var owners: [String: Int32] = [:]
+    return zip(names, numbers).map { name, number in
+      var result = name
+      while let owner = owners[result], owner != number { result += "_\(number < 0 ? "minus\(number.magnitude)" : "\(number)")" }
+      owners[result] = number
+      return result
+    }
+  }
+
   static func capitalized(_ word: String) -> String {
     word.prefix(1).uppercased() + word.dropFirst()
   }

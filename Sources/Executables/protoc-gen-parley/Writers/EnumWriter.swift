@@ -11,7 +11,9 @@ struct EnumWriter {
 
   func write(to out: inout CodePrinter) {
     let names = proto.value.map { $0.name ?? "" }
-    let cases = proto.value.map { SwiftNames.enumCase($0.name ?? "", enumName: proto.name ?? "", allNames: names) }
+    let cases = SwiftNames.distinct(
+      proto.value.map { SwiftNames.enumCase($0.name ?? "", enumName: proto.name ?? "", allNames: names) },
+      numbers: proto.value.map { $0.number ?? 0 })
     var seen: [Int32: Int] = [:]
     var aliases: [Int] = []
     var originals: [Int] = []
@@ -31,7 +33,8 @@ struct EnumWriter {
       }
       out.document(nil, fallback: "A number without a name in this version.")
       out.line("case unrecognized(Int32)")
-      for index in aliases where !originals.contains(where: { cases[$0] == cases[index] }) {
+      // Names of one number that differ in case alone are one name in Swift.
+      for index in aliases where cases.firstIndex(of: cases[index]) == index {
         let original = cases[seen[proto.value[index].number ?? 0] ?? 0]
         out.line()
         out.document(comments[path + [2, Int32(index)]], fallback: "Another name of `\(original)`.")

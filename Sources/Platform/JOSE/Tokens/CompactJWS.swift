@@ -28,12 +28,18 @@ public struct CompactJWS: Sendable {
   public init(parsing token: [UInt8], allowedAlgorithms: Set<SignatureAlgorithm>) throws(TokenError) {
     guard token.count <= Self.maximumByteCount else { throw TokenError(code: .tooLarge) }
     let parts = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    let headerBytes = Base64URL.decode(parts[0])
+    let header = headerBytes.flatMap(Self.object)
+    // An encrypted token has five parts and an unsecured one an empty third: the algorithm is the better reason.
+    if let named = header?["alg"]?.string, Self.algorithm(named, in: allowedAlgorithms) == nil {
+      throw TokenError(code: .algorithmNotAllowed)
+    }
     guard parts.count == 3 else { throw TokenError(code: .partCount) }
     guard !parts.contains(where: \.isEmpty) else { throw TokenError(code: .partEmpty) }
-    guard let headerBytes = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
-      let signature = Base64URL.decode(parts[2])
-    else { throw TokenError(code: .base64Invalid) }
-    guard let header = Self.object(headerBytes) else { throw TokenError(code: .headerInvalid) }
+    guard headerBytes != nil, let payload = Base64URL.decode(parts[1]), let signature = Base64URL.decode(parts[2]) else {
+      throw TokenError(code: .base64Invalid)
+    }
+    guard let header else { throw TokenError(code: .headerInvalid) }
     self.header = header
     algorithm = try Self.algorithm(of: header, allowed: allowedAlgorithms)
     guard header["crit"] == nil else { throw TokenError(code: .criticalHeader) }
@@ -76,9 +82,13 @@ public struct CompactJWS: Sendable {
     of header: JSONObject, allowed: Set<SignatureAlgorithm>
   ) throws(TokenError) -> SignatureAlgorithm {
     guard let named = header["alg"] else { throw TokenError(code: .algorithmMissing) }
-    guard let named = named.string, let algorithm = allowed.first(where: { $0.rawValue.hasSameBytes(as: named) }) else {
+    guard let algorithm = named.string.flatMap({ Self.algorithm($0, in: allowed) }) else {
       throw TokenError(code: .algorithmNotAllowed)
     }
     return algorithm
+  }
+
+  private static func algorithm(_ name: String, in allowed: Set<SignatureAlgorithm>) -> SignatureAlgorithm? {
+    allowed.first { $0.rawValue.hasSameBytes(as: name) }
   }
 }

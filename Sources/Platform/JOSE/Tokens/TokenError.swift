@@ -25,7 +25,7 @@ public struct TokenError: Error, Sendable, Hashable, CustomStringConvertible {
 extension TokenError.Code {
   /// Longer than ``CompactJWS/maximumByteCount``: refused unread.
   public static let tooLarge = Self("too_large")
-  /// Not three parts between two points. An encrypted token has five.
+  /// Not three parts between two points, and no header that names an algorithm which is not allowed.
   public static let partCount = Self("part_count")
   /// A part is empty.
   public static let partEmpty = Self("part_empty")
@@ -41,7 +41,7 @@ extension TokenError.Code {
 extension TokenError.Code {
   /// There is no `alg`.
   public static let algorithmMissing = Self("algorithm_missing")
-  /// `alg` is not one of those the policy allows.
+  /// `alg` is not one of those the policy allows; encrypted and unsecured tokens end here, whatever their form.
   public static let algorithmNotAllowed = Self("algorithm_not_allowed")
   /// `crit` demands extensions; there are none here.
   public static let criticalHeader = Self("critical_header")

@@ -29,7 +29,7 @@ extension HTTP2Connection {
   }
 
   private func received(_ bytes: UnsafeRawBufferPointer) {
-    guard let tls else { return feed(bytes) }
+    guard let tls else { return received(plaintext: bytes) }
     var ciphertext = bytes
     let plaintext = resources.plaintext()
     while !isClosed {
@@ -42,11 +42,15 @@ extension HTTP2Connection {
       case .established:
         peerCertificate = tls.peerCertificate
         openSession()
-      case .plaintext(let count): feed(UnsafeRawBufferPointer(rebasing: plaintext[..<count]))
+      case .plaintext(let count): received(plaintext: UnsafeRawBufferPointer(rebasing: plaintext[..<count]))
       case .closed: return close(streams.isEmpty ? nil : HTTP2Error(.connectionClosed, "the peer closed the connection"))
       case .failed: return close(HTTP2Error(.tlsFailed, tls.failure?.description ?? "TLS failed"))
       }
     }
+  }
+
+  private func received(plaintext bytes: UnsafeRawBufferPointer) {
+    if role == .server { feedInOrder(bytes) } else { feed(bytes) }
   }
 
   func startTLS() {
@@ -62,8 +66,8 @@ extension HTTP2Connection {
   }
 
   /// Gives bytes to nghttp2, whose callbacks run before this returns.
-  private func feed(_ bytes: UnsafeRawBufferPointer) {
-    guard let base = bytes.baseAddress, !isClosed else { return }
+  func feed(_ bytes: UnsafeRawBufferPointer) {
+    guard let base = bytes.baseAddress, !bytes.isEmpty, !isClosed else { return }
     isFeeding = true
     let result = nghttp2_session_mem_recv(session, base.assumingMemoryBound(to: UInt8.self), bytes.count)
     isFeeding = false
@@ -91,6 +95,7 @@ extension HTTP2Connection {
       headersStream = stream
       headersBlock = Unmanaged.passUnretained(stream.headers)
       fillsTrailers = false
+      history.open(id)
       delegate?.connection(self, opened: stream)
       return 0
     }
@@ -117,8 +122,7 @@ extension HTTP2Connection {
   private func headersOverflowed(_ block: Unmanaged<HeaderBlock>) -> Int32 {
     let most = headerListBytes * resources.limits.headerListTolerance
     guard block._withUnsafeGuaranteedRef({ $0.listBytes }) > most else { return 0 }
-    failure = HTTP2Error(.protocolError, "a header list of more than \(most) bytes")
-    nghttp2_session_terminate_session(session, NGHTTP2_ENHANCE_YOUR_CALM.rawValue)
+    violated(.enhanceYourCalm, "a header list of more than \(most) bytes")
     return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
   }
 
@@ -150,11 +154,14 @@ extension HTTP2Connection {
       if !fillsTrailers { stream.hasReceivedHeaders = true }
       stream.handler?.streamReceivedHeaders(stream)
       if header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0, !stream.isClosed { remoteEnded(stream) }
+    case NGHTTP2_RST_STREAM.rawValue:
+      stream(header.stream_id)?.isResetByPeer = true
     case NGHTTP2_SETTINGS.rawValue:
       if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0 { becameReady() }
     case NGHTTP2_PING.rawValue:
       if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 { pingAnswered(frame) }
     case NGHTTP2_GOAWAY.rawValue:
+      if role == .client { goaway = HTTP2Goaway(frame.pointee.goaway) }
       if role == .client && !isDraining {
         isDraining = true
         delegate?.connectionIsDraining(self)
@@ -181,7 +188,9 @@ extension HTTP2Connection {
   }
 
   func streamClosed(_ id: Int32, _ error: HTTP2ErrorCode) -> Int32 {
-    if let stream = stream(id), !stream.isClosed { remove(stream, error) }
+    guard let stream = stream(id), !stream.isClosed else { return 0 }
+    if role == .server && !stream.isRemoteClosed && !stream.isResetByPeer { history.abandon(id) }
+    remove(stream, error)
     return 0
   }
 

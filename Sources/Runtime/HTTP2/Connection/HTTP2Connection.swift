@@ -57,6 +57,8 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   // SAFETY: the block belongs to `headersStream`, which is kept until its header block is complete.
   var headersBlock: Unmanaged<HeaderBlock>?
   var fillsTrailers = false
+  var scanner = FrameScanner()
+  var history = StreamHistory()
   var borrowingStreams: [HTTP2Stream] = []
   var unreportedBytes = 0
   /// Streams whose response is on its way although their request has not ended.
@@ -65,12 +67,16 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   var isFeeding = false
   var closesAfterFeed = false
   var isReadingPaused = false
-  var failure: HTTP2Error?
+  /// What went wrong, once something has; its calls end with the connection.
+  package internal(set) var failure: HTTP2Error?
+  /// What the peer said when it announced the end (client only).
+  package internal(set) var goaway: HTTP2Goaway?
   var drainPhase = 0
   var outstandingPings: [OutstandingPing] = []
   var pingsSent: UInt64 = 0
   let timer = LoopTimer()
-  var lastActivity: MonotonicInstant
+  /// When the peer sent something for the last time, to the tick.
+  package internal(set) var lastActivity: MonotonicInstant
   /// For whatever the delegate keeps per connection.
   package var attachment: AnyObject?
 

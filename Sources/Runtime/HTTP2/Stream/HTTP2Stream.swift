@@ -43,6 +43,7 @@ package final class HTTP2Stream {
   var hasReceivedHeaders = false
   /// The peer has ended its side.
   package internal(set) var isRemoteClosed = false
+  var isResetByPeer = false
   /// The stream is over.
   package internal(set) var isClosed = true
   /// Nothing will be added to ``outbound``.
@@ -69,6 +70,7 @@ package final class HTTP2Stream {
     unopenedBytes = 0
     hasReceivedHeaders = false
     isRemoteClosed = false
+    isResetByPeer = false
     isOutboundFinished = false
     outboundTrailers = nil
     isDeferred = false

@@ -1,5 +1,3 @@
-import JSON
-
 /// How proto3 JSON is written.
 public struct JSONEncodingOptions: Sendable {
   /// Whether fields with implicit presence are written when they have their default value.
@@ -33,7 +31,7 @@ public struct JSONDecodingOptions: Sendable {
 
   /// Options; the defaults are those of the proto3 JSON mapping, with memory of 32 bytes for each byte of text.
   public init(
-    ignoresUnknownFields: Bool = false, registry: MessageRegistry? = nil, limits: DecodeLimits = DecodeLimits(memoryPerByte: 32)
+    ignoresUnknownFields: Bool = false, registry: MessageRegistry? = nil, limits: DecodeLimits = DecodeLimits()
   ) {
     self.ignoresUnknownFields = ignoresUnknownFields
     self.registry = registry
@@ -49,21 +47,8 @@ extension Message {
   ///   - options: What to accept.
   /// - Throws: ``DecodeError``.
   public init(json: some Sequence<UInt8>, options: JSONDecodingOptions = JSONDecodingOptions()) throws(DecodeError) {
-    let bytes = Array(json)
-    // A message may stand in an array in a message: twice the nesting of messages.
-    let parsing = JSONParser.Options(maximumDepth: 2 * DecodeLimits.maximumDepth + 2, maximumByteCount: .max)
-    let value: JSONValue
-    do throws(JSONError) {
-      value = try JSONParser.parse(bytes, options: parsing)
-    } catch {
-      let code: DecodeError.Code = error.code == .tooDeep ? .tooDeep : error.code == .invalidUTF8 ? .invalidUTF8 : .malformed
-      throw DecodeError(code, "\(error)")
-    }
     let arena = SlotArena()
-    arena.reset(budget: options.limits.budget(forInput: bytes.count))
-    guard let slots = SlotWriter(Self.descriptor, in: arena.state) else { throw .budget }
-    var reader = JSONMessageReader(options: options)
-    try reader.message(value, into: slots, Self.descriptor)
+    let slots = try Self.descriptor.slots(json: Array(json), options: options, in: arena)
     self = withExtendedLifetime(arena) { Self(slots: MessageSlots(slots.base)) }
   }
 
@@ -84,11 +69,9 @@ extension Message {
       throw EncodeError(
         arena.state.pointee.failure == 1 ? .tooDeep : .tooLarge, "message nested deeper than 100 levels or larger than 2 GiB")
     }
-    var writer = JSONMessageWriter(options: options)
-    try withExtendedLifetime(arena) { () throws(EncodeError) in
-      try writer.message(MessageSlots(slots.base), Self.descriptor)
+    return try withExtendedLifetime(arena) { () throws(EncodeError) in
+      try Self.descriptor.json(of: MessageSlots(slots.base), options: options)
     }
-    return writer.out.bytes
   }
 
   /// This message as proto3 JSON.

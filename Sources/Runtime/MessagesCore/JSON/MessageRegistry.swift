@@ -14,19 +14,29 @@ public protocol WireCoding: Sendable {
 
 /// The messages that a `google.protobuf.Any` may hold in JSON, by their full names.
 public struct MessageRegistry: Sendable {
-  private var descriptors: [String: MessageDescriptor] = [:]
+  private let find: @Sendable (String) -> MessageDescriptor?
   /// The codec for the content.
   public let wire: any WireCoding
 
   /// A registry of these messages.
   public init(_ messages: [any Message.Type], wire: any WireCoding) {
+    let descriptors = Dictionary(messages.map { ($0.descriptor.name, $0.descriptor) }) { first, _ in first }
+    self.init(wire: wire) { descriptors[$0] }
+  }
+
+  /// A registry that asks for each message.
+  ///
+  /// - Parameters:
+  ///   - wire: The codec for the content.
+  ///   - find: The descriptor of a full name, or nil.
+  public init(wire: any WireCoding, find: @escaping @Sendable (String) -> MessageDescriptor?) {
     self.wire = wire
-    for message in messages { descriptors[message.descriptor.name] = message.descriptor }
+    self.find = find
   }
 
   /// The descriptor that a type URL (`type.googleapis.com/package.Message`) names, or nil.
   func descriptor(forURL url: String) -> MessageDescriptor? {
     guard let slash = url.lastIndex(of: "/") else { return nil }
-    return descriptors[String(url[url.index(after: slash)...])]
+    return find(String(url[url.index(after: slash)...]))
   }
 }

@@ -35,23 +35,39 @@ enum WireDescriptor {
 }
 
 /// Builds the descriptors of a message and of everything that it can contain.
+///
+/// Without recursion: descriptors may come from outside, and a chain of types may be as long as its sender likes.
 struct WireDescriptorBuilder {
   private typealias CMessage = UnsafeMutablePointer<ProtobufCMessageDescriptor>
   private var built: [ObjectIdentifier: (descriptor: MessageDescriptor, c: UnsafeMutablePointer<ProtobufCMessageDescriptor>)] =
     [:]
+  /// Messages that have their place in memory and nothing in it yet.
+  private var open: [(descriptor: MessageDescriptor, c: UnsafeMutablePointer<ProtobufCMessageDescriptor>)] = []
 
-  mutating func descriptor(for descriptor: MessageDescriptor) -> UnsafeMutablePointer<ProtobufCMessageDescriptor> {
+  mutating func descriptor(for root: MessageDescriptor) -> UnsafeMutablePointer<ProtobufCMessageDescriptor> {
+    let c = place(for: root)
+    while let (descriptor, c) = open.popLast() { complete(c, descriptor) }
+    return c
+  }
+
+  /// Where the descriptor of a message is or will be.
+  private mutating func place(for descriptor: MessageDescriptor) -> UnsafeMutablePointer<ProtobufCMessageDescriptor> {
     let handle = descriptor.wireHandle.load(ordering: .acquiring)
     if let known = CMessage(bitPattern: handle) { return known }
     if let started = built[ObjectIdentifier(descriptor)] { return started.c }
-
     let c = CMessage.allocate(capacity: 1)
-    let table = UnsafeMutablePointer<ScanTable>.allocate(capacity: 1)
     c.initialize(to: ProtobufCMessageDescriptor())
-    c.pointee.reserved1 = UnsafeMutableRawPointer(table)
+    c.pointee.reserved1 = UnsafeMutableRawPointer(UnsafeMutablePointer<ScanTable>.allocate(capacity: 1))
     built[ObjectIdentifier(descriptor)] = (descriptor, c)
-    table.initialize(to: scanTable(for: descriptor))
+    open.append((descriptor, c))
+    return c
+  }
 
+  private mutating func complete(
+    _ c: UnsafeMutablePointer<ProtobufCMessageDescriptor>, _ descriptor: MessageDescriptor
+  ) {
+    let table = c.pointee.reserved1.unsafelyUnwrapped.assumingMemoryBound(to: ScanTable.self)
+    table.initialize(to: scanTable(for: descriptor))
     let fields = UnsafeMutablePointer<ProtobufCFieldDescriptor>.allocate(capacity: max(descriptor.fields.count, 1))
     for (index, field) in descriptor.fields.enumerated() {
       (fields + index).initialize(to: cField(field))
@@ -68,7 +84,6 @@ struct WireDescriptorBuilder {
     c.pointee.fields = UnsafePointer(fields)
     c.pointee.n_field_ranges = rangeCount
     c.pointee.field_ranges = UnsafePointer(ranges)
-    return c
   }
 
   func publish() {
@@ -87,7 +102,7 @@ struct WireDescriptorBuilder {
     case .enumeration: c.type = PROTOBUF_C_TYPE_ENUM
     case .message(let child):
       c.type = PROTOBUF_C_TYPE_MESSAGE
-      c.descriptor = UnsafeRawPointer(descriptor(for: child()))
+      c.descriptor = UnsafeRawPointer(place(for: child()))
     }
     switch field.shape {
     case .implicit(let has):
@@ -149,7 +164,7 @@ struct WireDescriptorBuilder {
           scan.seenBit = UInt8(min(singularMessages, 63))
           singularMessages += 1
         }
-        scan.child = WireDescriptor.scanTable(self.descriptor(for: child()))
+        scan.child = WireDescriptor.scanTable(place(for: child()))
       }
       scanFields.append(scan)
     }

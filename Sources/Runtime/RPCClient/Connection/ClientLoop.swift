@@ -1,167 +1,258 @@
 internal import EventLoop
 internal import HTTP2
 internal import RPC
+internal import Synchronization
 
-/// A channel's share of one loop: its connection, and who waits for it.
+/// A channel's share of one loop: its connections, and who waits for one.
 ///
-/// Idle until a call needs it, then connecting, then ready; after a failure it waits, longer each time, before the next try.
-/// While it waits, calls fail at once with what went wrong, unless they asked to wait for a connection.
-// SAFETY: made on any thread and then used on its loop only.
-final class ClientLoop: HTTP2ConnectionDelegate, @unchecked Sendable {
-  enum State {
-    case idle
-    case connecting
-    case ready(HTTP2Connection)
-    case failed(RPCError)
-    case closed
-  }
-
+/// Idle until a call needs it. Then it looks for addresses and connects, to the first that serves or to all of them. While none
+/// serves, calls fail at once with what went wrong, unless they asked to wait for a connection.
+// SAFETY: made on any thread and then used on its loop only, but for `state`.
+final class ClientLoop: ResolutionSubscriber, @unchecked Sendable {
   let loop: EventLoop
-  let target: ChannelTarget
-  let configuration: ClientChannelConfiguration
+  let context: ClientChannelContext
+  let resources: HTTP2LoopResources
   let coding: MessageCoding
-  private let blocking: BlockingPool
-  private let resources: HTTP2LoopResources
-  private var state = State.idle
-  private var failures = 0
-  private var addresses: ArraySlice<SocketAddress> = []
-  private var attempt: HTTP2Connection?
-  private var retiring: [ObjectIdentifier: HTTP2Connection] = [:]
-  private var waiters: [ConnectionWaiter] = []
-  private let timer = LoopTimer()
+  /// The keepalive time as servers have let it be so far.
+  private(set) var keepaliveTime: Duration?
 
-  init(_ loop: EventLoop, target: ChannelTarget, blocking: BlockingPool, configuration: ClientChannelConfiguration) {
+  private var connectors: [Connector] = []
+  /// What calls are spread over.
+  private var ready: [ClientConnection] = []
+  private var next = 0
+  private var waiters: [ConnectionWaiter] = []
+  private var isAwake = false
+  private var isClosed = false
+  /// Why there are no addresses; nil while there are, or while they are being looked for.
+  private var resolutionFailure: RPCError?
+  private let resolutionTimer = LoopTimer()
+  private let refreshTimer = LoopTimer()
+  private var lastCall = MonotonicInstant(nanoseconds: 0)
+  private let idleTimer = LoopTimer()
+  private let published = Atomic(ChannelState.idle.rawValue)
+
+  var target: ChannelTarget { context.target }
+  var configuration: ClientChannelConfiguration { context.configuration }
+
+  init(_ loop: EventLoop, _ context: ClientChannelContext) {
     self.loop = loop
-    self.target = target
-    self.blocking = blocking
-    self.configuration = configuration
-    coding = MessageCoding(configuration)
-    resources = HTTP2LoopResources(loop, limits: configuration.http2)
+    self.context = context
+    coding = MessageCoding(context.configuration)
+    resources = HTTP2LoopResources(loop, limits: context.configuration.http2)
+    keepaliveTime = context.configuration.keepalive.effectiveTime
+    next = Int.random(in: 0..<1_000)
+    context.resolution?.subscribe(self)
   }
+
+  /// What it is doing. May be asked from any thread.
+  var state: ChannelState { ChannelState(rawValue: published.load(ordering: .relaxed)) ?? .idle }
 
   /// The connection to call on, made if there is none.
   func connection(_ options: CallOptions, deadline: Deadline?) async throws(RPCError) -> HTTP2Connection {
-    switch state {
-    case .ready(let connection): return connection
-    case .closed: throw RPCError(.unavailable, "the channel is closed")
-    case .failed(let error): if !options.waitsForReady { throw error }
-    case .idle: connect()
-    case .connecting: break
-    }
-    // The attempt may have failed at once.
-    if case .failed(let error) = state, !options.waitsForReady { throw error }
+    if let connection = pick() { return connection }
+    guard !isClosed else { throw Self.closed }
+    wake()
+    if let failure, !options.waitsForReady { throw failure }
     let waiter = ConnectionWaiter(on: loop, waitsForReady: options.waitsForReady)
     waiters.append(waiter)
     return try await waiter.wait(until: deadline)
   }
 
-  func close() {
-    if case .ready(let connection) = state { retire(connection) }
-    state = .closed
-    loop.disarm(timer)
-    attempt?.close()
-    attempt = nil
-    tellWaiters { $0.fail(RPCError(.unavailable, "the channel is closed")) }
+  /// Gives up a connection that takes no more calls: its stream identifiers are used up.
+  func connectionIsExhausted(_ connection: HTTP2Connection) {
+    guard let guardian = ready.first(where: { $0.http2 === connection }) else { return }
+    guardian.connectionIsDraining(connection)
   }
 
-  // MARK: Connecting
+  func close() {
+    isClosed = true
+    rest()
+    tellWaiters { $0.fail(Self.closed) }
+  }
 
-  private func connect() {
-    state = .connecting
-    timer.onFire = { [unowned self] in failed("no connection within \(configuration.connectTimeout)") }
-    loop.arm(timer, after: configuration.connectTimeout)
-    switch target {
-    case .unix(let path):
-      addresses = [SocketAddress(.unix(path: path))]
-      tryNextAddress("")
-    case .host(let host, let port):
-      if let address = SocketAddress(ip: host, port: port) {
-        addresses = [address]
-        tryNextAddress("")
-      } else {
-        loop.spawn { await self.resolve(host, port) }
+  private static var closed: RPCError { RPCError(.unavailable, "the channel is closed") }
+
+  // MARK: Choosing
+
+  private func pick() -> HTTP2Connection? {
+    guard !ready.isEmpty else { return nil }
+    if next >= ready.count { next = 0 }
+    let chosen = ready[next]
+    next += 1
+    if configuration.idleTimeout != nil { lastCall = loop.now }
+    return chosen.forCall()
+  }
+
+  /// Why a call fails now; nil while there is hope.
+  private var failure: RPCError? {
+    guard !connectors.isEmpty else { return resolutionFailure }
+    var last: RPCError?
+    for connector in connectors {
+      guard case .failed(let error) = connector.state else { return nil }
+      last = error
+    }
+    return last
+  }
+
+  // MARK: Waking and resting
+
+  /// Looks for addresses and connects, as far as that is not under way.
+  private func wake() {
+    if !isAwake {
+      isAwake = true
+      armIdleTimer()
+      if let addresses = target.fixedAddresses ?? context.resolution?.addresses { apply(addresses) }
+      refreshAddresses()
+    } else if connectors.isEmpty {
+      refreshAddresses()
+    }
+    for connector in connectors { connector.connect() }
+    publish()
+  }
+
+  /// Gives all connections up; those with calls end with the last of them.
+  private func rest() {
+    isAwake = false
+    for timer in [resolutionTimer, refreshTimer, idleTimer] { loop.disarm(timer) }
+    let given = connectors
+    connectors = []
+    ready = []
+    resolutionFailure = nil
+    for connector in given { connector.shutDown() }
+    publish()
+  }
+
+  private func armIdleTimer() {
+    guard let timeout = configuration.idleTimeout else { return }
+    lastCall = loop.now
+    idleTimer.onFire = { [unowned self] in
+      let isBusy = !waiters.isEmpty || ready.contains { $0.hasCalls }
+      let idleSince = loop.now.duration(since: lastCall)
+      if !isBusy && idleSince >= timeout { return rest() }
+      loop.arm(idleTimer, after: isBusy || idleSince >= timeout ? timeout : timeout - idleSince)
+    }
+    loop.arm(idleTimer, after: timeout)
+  }
+
+  // MARK: Addresses
+
+  /// Has the target's name looked up again, as soon as that is allowed.
+  func refreshAddresses() {
+    guard isAwake, context.resolution != nil, !refreshTimer.isArmed else { return }
+    refresh(since: .now())
+  }
+
+  private func refresh(since wish: MonotonicInstant) {
+    if let moment = context.resolution?.refresh(since: wish, on: loop) {
+      if connectors.isEmpty && resolutionFailure == nil { resolutionFailure = context.resolution?.failure }
+      refreshTimer.onFire = { [unowned self] in refresh(since: wish) }
+      loop.arm(refreshTimer, at: moment)
+    } else if connectors.isEmpty && !resolutionTimer.isArmed {
+      resolutionFailure = nil
+      resolutionTimer.onFire = { [unowned self] in
+        resolutionFailed(RPCError(.unavailable, "cannot resolve \(target): no answer within \(configuration.connectTimeout)"))
+      }
+      loop.arm(resolutionTimer, after: configuration.connectTimeout)
+    }
+  }
+
+  func resolved(_ answer: Result<[SocketAddress], RPCError>) {
+    guard isAwake else { return }
+    loop.disarm(resolutionTimer)
+    loop.disarm(refreshTimer)
+    switch answer {
+    case .success(let addresses):
+      apply(addresses)
+      // Round robin connects by itself; pick first on demand.
+      if !waiters.isEmpty || context.loadBalancing == .roundRobin { for connector in connectors { connector.connect() } }
+      connectorsChanged()
+    case .failure(let error):
+      guard connectors.isEmpty else { return }
+      resolutionFailed(error)
+      if !waiters.isEmpty { refreshAddresses() }
+    }
+  }
+
+  private func resolutionFailed(_ error: RPCError) {
+    resolutionFailure = error
+    connectorsChanged()
+  }
+
+  /// Makes connectors for new addresses, keeps those that remain and ends the others.
+  private func apply(_ addresses: [SocketAddress]) {
+    resolutionFailure = addresses.isEmpty ? RPCError(.unavailable, "\(target) has no address") : nil
+    var seen: Set<SocketAddress> = []
+    let addresses = addresses.filter { seen.insert($0).inserted }
+    switch context.loadBalancing {
+    case .pickFirst(let isShuffled):
+      guard let connector = connectors.first else {
+        return connectors = [Connector(isShuffled ? addresses.shuffled() : addresses, for: self)]
+      }
+      // A new order alone is no reason to change anything.
+      if Set(connector.addresses) != seen { connector.update(isShuffled ? addresses.shuffled() : addresses) }
+    case .roundRobin:
+      let gone = connectors.filter { !seen.contains($0.addresses[0]) }
+      connectors.removeAll { connector in gone.contains { $0 === connector } }
+      let kept = Set(connectors.map { $0.addresses[0] })
+      for address in addresses where !kept.contains(address) { connectors.append(Connector([address], for: self)) }
+      for connector in gone { connector.shutDown() }
+    }
+  }
+
+  // MARK: The connectors' events
+
+  func connectorChanged(_ connector: Connector) { if isAwake { connectorsChanged() } }
+
+  /// A connector that failed may be asked again.
+  func connectorRested(_ connector: Connector) {
+    guard isAwake else { return }
+    if !waiters.isEmpty || context.loadBalancing == .roundRobin { connector.connect() }
+    connectorsChanged()
+  }
+
+  private func connectorsChanged() {
+    ready = connectors.compactMap { if case .ready(let connection) = $0.state { connection } else { nil } }
+    publish()
+    guard !waiters.isEmpty else { return }
+    let failure = failure
+    tellWaiters { waiter in
+      if let connection = pick() {
+        waiter.succeed(connection)
+      } else if let failure, !waiter.waitsForReady {
+        waiter.fail(failure)
       }
     }
-  }
-
-  private func resolve(_ host: String, _ port: UInt16) async {
-    do {
-      addresses = try await blocking.run { try SocketAddress.resolve(host: host, port: port) }[...]
-      if case .connecting = state { tryNextAddress("") }
-    } catch {
-      if case .connecting = state { failed("\(error)") }
-    }
-  }
-
-  /// Tries the addresses in the resolver's order, until one serves.
-  private func tryNextAddress(_ lastFailure: String) {
-    guard let address = addresses.popFirst() else { return failed(lastFailure) }
-    do {
-      attempt = try HTTP2Connection.connect(
-        to: address, tls: configuration.tls, serverName: target.serverName, resources: resources, delegate: self)
-    } catch {
-      tryNextAddress("\(error)")
-    }
-  }
-
-  private func failed(_ message: String) {
-    failures += 1
-    let lost = attempt
-    attempt = nil
-    addresses = []
-    let error = RPCError(.unavailable, "cannot connect to \(target): \(message)")
-    state = .failed(error)
-    lost?.close()
-    tellWaiters { if !$0.waitsForReady { $0.fail(error) } }
-    timer.onFire = { [unowned self] in
-      state = .idle
-      if !waiters.isEmpty { connect() }
-    }
-    loop.arm(timer, after: configuration.backoff.delay(after: failures))
+    // Whoever still waits needs those that were let go.
+    if failure == nil && ready.isEmpty && !waiters.isEmpty { for connector in connectors { connector.connect() } }
   }
 
   private func tellWaiters(_ body: (ConnectionWaiter) -> Void) {
-    for waiter in waiters { body(waiter) }
-    waiters.removeAll { $0.isDone }
+    let told = waiters
+    waiters = []
+    for waiter in told { body(waiter) }
+    waiters.insert(contentsOf: told.filter { !$0.isDone }, at: 0)
   }
 
-  // MARK: The connection's events
-
-  func connectionIsReady(_ connection: HTTP2Connection) {
-    guard connection === attempt else { return connection.close() }
-    attempt = nil
-    failures = 0
-    addresses = []
-    loop.disarm(timer)
-    state = .ready(connection)
-    tellWaiters { $0.succeed(connection) }
+  private func publish() {
+    let state: ChannelState =
+      if isClosed { .closed } else if !isAwake { .idle } else if !ready.isEmpty { .ready } else if failure != nil {
+        .failing
+      } else if connectors.contains(where: { if case .connecting = $0.state { true } else { false } }) || connectors.isEmpty {
+        .connecting
+      } else {
+        .idle
+      }
+    guard state != self.state else { return }
+    published.store(state.rawValue, ordering: .relaxed)
+    configuration.events.stateChanged(state, state == .failing ? failure : nil)
   }
 
-  func connection(_ connection: HTTP2Connection, opened stream: HTTP2Stream) { stream.reset(.refusedStream) }
+  // MARK: Keepalive
 
-  func connectionIsDraining(_ connection: HTTP2Connection) {
-    guard case .ready(let current) = state, current === connection else { return }
-    state = .idle
-    retire(connection)
-  }
-
-  func connectionClosed(_ connection: HTTP2Connection, _ error: HTTP2Error?) {
-    retiring[ObjectIdentifier(connection)] = nil
-    if connection === attempt {
-      attempt = nil
-      let message = error?.message ?? "the peer closed the connection"
-      tryNextAddress(message)
-    } else if case .ready(let current) = state, current === connection {
-      state = .idle
-    }
-  }
-
-  /// Gives up a connection that takes no more calls: its stream identifiers are used up.
-  func connectionIsExhausted(_ connection: HTTP2Connection) { connectionIsDraining(connection) }
-
-  /// Lets a connection end with its last call.
-  private func retire(_ connection: HTTP2Connection) {
-    retiring[ObjectIdentifier(connection)] = connection
-    connection.drain()
+  /// A server said that it is asked too often: gRFC A8.
+  func slowKeepalive() {
+    guard let time = keepaliveTime else { return }
+    keepaliveTime = time * 2
+    configuration.events.keepaliveSlowed(time * 2)
   }
 }

@@ -1,5 +1,6 @@
 import EventLoop
 import Logging
+import RPCServer
 import ServiceKit
 import Testing
 

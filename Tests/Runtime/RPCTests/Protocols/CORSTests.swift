@@ -119,6 +119,7 @@ struct CORSTests {
   func refusals() async throws {
     var configuration = Self.allowing(.any)
     configuration.maximumHTTPBodyBytes = 10
+    configuration.http2.headerListBytes = 2_000
     let routes = [HTTPRoute("/body") { _ in .text(200, "x") }]
     try await ProtocolPeer.run(configuration, http: routes) { peer, _ in
       let type = try await peer.answer(1, "Echo", "image/png", [1], [Self.page])
@@ -126,7 +127,7 @@ struct CORSTests {
       let method = try await peer.response(3)
       let path = try await peer.answer(5, "Nothing", "text/plain", [1], [Self.page])
       let long = try await peer.answer(
-        7, "Nothing", "text/plain", [1], [Self.page, ("x-long", String(repeating: "x", count: 17_000))])
+        7, "Nothing", "text/plain", [1], [Self.page, ("x-long", String(repeating: "x", count: 2_000))])
       peer.send(.headers(9, HTTP2Peer.httpHeaders("POST", "/body", [Self.page])))
       peer.sendBody(9, [UInt8](repeating: 1, count: 11))
       let body = try await peer.response(9)

@@ -72,7 +72,7 @@ struct ConnectUnaryTests {
       #expect(details.first?["debug"]?["metadata"]?["key"]?.string == "value")
       #expect(details.dropFirst().first?["debug"]?["retryDelay"]?.string == "1.500s")
       // retry_delay = 1: seconds = 1, nanos = 500,000,000; without padding.
-      #expect(details.dropFirst().first?["value"]?.string == "CgcIARCAyrXuAQ")
+      #expect(details.dropFirst().first?["value"]?.string == "CggIARCAyrXuAQ")
       #expect(details.last?["value"]?.string == "AAH/" && details.last?["debug"] == nil)
     }
   }
@@ -104,7 +104,7 @@ struct ConnectUnaryTests {
   }
 
   @Test(
-    "A timeout that is malformed is invalid_argument", arguments: ["", "x", "-1", "1.5", "1S", "12345678901", " 1"])
+    "A timeout that is malformed is invalid_argument", arguments: ["", "x", "-1", "1.5", "1S", "12345678901"])
   func badTimeout(_ timeout: String) async throws {
     try await ProtocolPeer.run { peer, _ in
       let response = try await peer.answer(1, "Echo", Self.json, Self.bytes("{}"), [("connect-timeout-ms", timeout)])
@@ -124,7 +124,8 @@ struct ConnectUnaryTests {
       #expect(long.value(":status") == "200")
       // A request that never becomes whole ends at its deadline too.
       peer.post(7, "Echo", Self.json, Self.bytes("{"), [("connect-timeout-ms", "50")], ends: false)
-      #expect(try await peer.response(7).code == "deadline_exceeded")
+      let unfinished = try await peer.response(7)
+      #expect(unfinished.code == "deadline_exceeded")
     }
   }
 
@@ -186,8 +187,10 @@ struct ConnectUnaryTests {
     try await ProtocolPeer.run { peer, _ in
       let gzip = [("content-encoding", "gzip")]
       let bomb = ProtocolPeer.compressed([UInt8](repeating: 0, count: 60_000_000))
-      #expect(try await peer.answer(1, "Echo", "application/proto", bomb, gzip).code == "resource_exhausted")
-      #expect(try await peer.answer(3, "Echo", "application/proto", [1, 2, 3], gzip).code == "invalid_argument")
+      let tooLarge = try await peer.answer(1, "Echo", "application/proto", bomb, gzip)
+      #expect(tooLarge.code == "resource_exhausted")
+      let malformed = try await peer.answer(3, "Echo", "application/proto", [1, 2, 3], gzip)
+      #expect(malformed.code == "invalid_argument")
     }
   }
 

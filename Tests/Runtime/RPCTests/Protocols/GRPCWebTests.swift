@@ -71,7 +71,8 @@ struct GRPCWebTests {
   func cardinality(_ method: String, _ count: Int) async throws {
     try await ProtocolPeer.run { peer, _ in
       let body = (0..<count).flatMap { _ in HTTP2Peer.message([]) }
-      #expect(try await peer.answer(1, method, Self.type, body).status == 12)
+      let response = try await peer.answer(1, method, Self.type, body)
+      #expect(response.status == 12)
     }
   }
 
@@ -96,15 +97,17 @@ struct GRPCWebTests {
       let response = try await peer.answer(1, method, type, HTTP2Peer.message([]), [("grpc-timeout", "50m")])
       #expect(response.status == 4)
       try await server.handlers.cancelled.reaches(1)
-      #expect(try await peer.answer(3, "Echo", type, HTTP2Peer.message([]), [("grpc-timeout", "x")]).status == 3)
+      let malformed = try await peer.answer(3, "Echo", type, HTTP2Peer.message([]), [("grpc-timeout", "x")])
+      #expect(malformed.status == 3)
     }
   }
 }
 
-/// Fails when the handler is done.
+/// Fails when the handler is done, in streams.
 struct FailsLate: ServerInterceptor {
   func intercept(_ call: any ServerCall, next: MethodRoute.Serve) async throws {
     try await next(call)
+    guard call.method.kind != .unary else { return }
     throw RPCError(
       .aborted, "late", details: [.errorInfo(reason: "LATE", domain: "test", metadata: [:])], metadata: ["x-why": "because"])
   }

@@ -159,8 +159,9 @@ struct ReflectionTests {
         .headers(
           1,
           HPACK.block([
-            (":method", "POST"), (":scheme", "http"), (":authority", "test"), ("te", "trailers"),
-            (":path", "/grpc.reflection.\(version).ServerReflection/ServerReflectionInfo"), ("content-type", "application/grpc"),
+            (":method", "POST"), (":scheme", "http"), (":authority", "test"),
+            (":path", "/grpc.reflection.\(version).ServerReflection/ServerReflectionInfo"), ("te", "trailers"),
+            ("content-type", "application/grpc"),
           ])))
       let questions: [Question] = [
         .listServices(""), .fileContainingSymbol("nothing"), .fileContainingSymbol("parley.testing.v1.EchoService"),

@@ -1,4 +1,4 @@
 public import JudgeAPI
 
 /// The messages of `connectrpc.conformance.v1`, under a name that can be read.
-public typealias Conformance = ConnectrpcConformanceV1
+public typealias Judged = ConnectrpcConformanceV1

@@ -1,0 +1,72 @@
+internal import CNghttp2
+
+/// Finds the frames that belong to requests in what a client sends, before nghttp2 sees them: it says nothing of those that it
+/// ignores, and a server must know them (see ``StreamHistory``).
+///
+/// Reads nine bytes per frame and skips the payload. A frame may be cut anywhere.
+struct FrameScanner {
+  /// The header of a frame, as far as it matters here.
+  struct Header {
+    var length = 0
+    var type: UInt8 = 0
+    var stream: Int32 = 0
+  }
+
+  private static let headerBytes = 9
+  private static let prefaceBytes = 24
+
+  /// Bytes to come of the preface or of a payload.
+  private var skipped = prefaceBytes
+  /// A header of which `cutBytes` have come.
+  private var cut = Header()
+  private var cutBytes = 0
+
+  /// The next DATA, HEADERS or RST_STREAM whose header ends in `bytes`; nil when there is none.
+  ///
+  /// - Parameter offset: Where to go on, 0 at first; afterwards where the header ended.
+  @inline(__always)
+  mutating func next(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int) -> Header? {
+    while true {
+      let rest = bytes.count - offset
+      guard rest > skipped else {
+        skipped -= rest
+        offset = bytes.count
+        return nil
+      }
+      offset += skipped
+      skipped = 0
+      guard let header = header(bytes, &offset) else { return nil }
+      skipped = header.length
+      if header.type <= UInt8(NGHTTP2_HEADERS.rawValue) || header.type == UInt8(NGHTTP2_RST_STREAM.rawValue) { return header }
+    }
+  }
+
+  @inline(__always)
+  private mutating func header(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int) -> Header? {
+    guard cutBytes == 0, bytes.count - offset >= Self.headerBytes else { return cutHeader(bytes, &offset) }
+    let first = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+    let stream = Int32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset + 5, as: Int32.self))
+    offset += Self.headerBytes
+    return Header(length: Int(first >> 8), type: UInt8(truncatingIfNeeded: first), stream: stream & .max)
+  }
+
+  /// Takes what there is of a header; nil until it is whole.
+  private mutating func cutHeader(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int) -> Header? {
+    while cutBytes < Self.headerBytes {
+      guard offset < bytes.count else { return nil }
+      switch cutBytes {
+      case 0..<3: cut.length = cut.length << 8 | Int(bytes[offset])
+      case 3: cut.type = bytes[offset]
+      case 4: break
+      default: cut.stream = cut.stream << 8 | Int32(bytes[offset])
+      }
+      cutBytes += 1
+      offset += 1
+    }
+    defer {
+      cut = Header()
+      cutBytes = 0
+    }
+    return Header(length: cut.length, type: cut.type, stream: cut.stream & .max)
+  }
+}
