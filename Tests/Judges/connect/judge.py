@@ -1,8 +1,9 @@
 """The three parts: the server alone, the client alone, and both together."""
 
+import functools
 import itertools
 
-from . import cases, certificates, compare, http2, programs, protos, reference_client
+from . import cases, certificates, compare, http2, malformed_requests, programs, protos, reference_client, reference_server
 from .protos import CODEC_NAMES, COMPRESSION_NAMES, PROTOCOL_NAMES
 
 
@@ -74,6 +75,9 @@ async def judge_server(stage):
             port = limited.port if suite == "server limits" else plain.port
             await stage.report.suite(
                 f"server, {name}, {suite}", [(case.name, check(case, combination, port)) for case in suite_cases])
+    for suite, checks in malformed_requests.suites():
+        await stage.report.suite(
+            f"server, {suite}", [(title, functools.partial(attempt, plain.port)) for title, attempt in checks])
     for kind, server, tls in [("TLS", secure, stage.tls()), ("mTLS", mutual, stage.tls(True))]:
         for name, *combination in combinations(False):
             await stage.report.suite(
@@ -112,3 +116,35 @@ async def judge_both(stage):
         for name, *combination in combinations(False):
             await stage.report.suite(f"both, {name}, {kind}", [
                 (case.name, client_check(stage, client, case, combination, server.port, kind)) for case in cases.basic()])
+
+
+async def judge_client(stage):
+    """Our client against the reference server, which also looks at what it sends."""
+    service = reference_server.Service()
+    listeners = {kind: await http2.Listener(service.serve).start(tls) for kind, tls in [
+        (None, None), ("TLS", http2.server_tls(stage.certificates.server)),
+        ("mTLS", http2.server_tls(stage.certificates.server, stage.certificates.client[0]))]}
+    for listener in listeners.values():
+        stage.stack.push_async_callback(listener.stop)
+    client = await stage.client()
+
+    def check(case, combination, kind=None):
+        number = str(next(stage.numbers))
+        run = client_check(
+            stage, client, case, combination, listeners[kind].port, kind,
+            lambda request: request.request_headers.add(name="x-case", value=[number]))
+
+        async def with_problems():
+            found = await run()
+            return found + [f"the client sent: {what}" for what in service.problems.get(number, [])]
+        return with_problems
+
+    for name, *combination in combinations():
+        for suite, suite_cases in cases.suites(*combination[:2]):
+            if suite != "server limits":
+                await stage.report.suite(
+                    f"client, {name}, {suite}", [(case.name, check(case, combination)) for case in suite_cases])
+    for kind in ("TLS", "mTLS"):
+        for name, *combination in combinations(False):
+            await stage.report.suite(
+                f"client, {name}, {kind}", [(case.name, check(case, combination, kind)) for case in cases.basic()])
