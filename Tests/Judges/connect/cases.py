@@ -272,6 +272,16 @@ def suites(protocol, codec):
         yield "GET", list(idempotent(True))
 
 
+def plain_unary(protocol, codec):
+    """The unary calls of all suites as most programs make them: the headers of a call that failed are not heard of."""
+    for suite, suite_cases in suites(protocol, codec):
+        for case in suite_cases:
+            if case.request.stream_type == UNARY and suite not in ("cancellation", "server limits"):
+                case.headers = [] if case.error is not None else case.headers
+                case.name = f"{suite}/{case.name}"
+                yield case
+
+
 def matrix(protocols=(1, 2, 3), codecs=(1, 2), compressions=(IDENTITY, GZIP)):
     """(protocol, codec, compression) of every combination."""
     return itertools.product(protocols, codecs, compressions)

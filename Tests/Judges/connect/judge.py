@@ -3,7 +3,7 @@
 import functools
 import itertools
 
-from . import cases, certificates, compare, http2, malformed_requests, programs, protos, reference_client, reference_server
+from . import cases, certificates, compare, http2, malformed_requests, programs, protos, reference_client, reference_server, wrong_answers
 from .protos import CODEC_NAMES, COMPRESSION_NAMES, PROTOCOL_NAMES
 
 
@@ -128,7 +128,7 @@ async def judge_client(stage):
         stage.stack.push_async_callback(listener.stop)
     client = await stage.client()
 
-    def check(case, combination, kind=None):
+    def check(case, combination, kind=None, client=client):
         number = str(next(stage.numbers))
         run = client_check(
             stage, client, case, combination, listeners[kind].port, kind,
@@ -136,15 +136,48 @@ async def judge_client(stage):
 
         async def with_problems():
             found = await run()
-            return found + [f"the client sent: {what}" for what in service.problems.get(number, [])]
+            found += [f"the client sent: {what}" for what in service.problems.get(number, [])]
+            # A call that is given up at once may never reach the server.
+            verb, encoding = service.seen.get(number, ("POST", None))
+            if verb != ("GET" if case.request.use_get_http_method else "POST"):
+                found.append(f"the client called by {verb}")
+            # Nothing is gained by compressing an empty message.
+            may_differ = case.request.HasField("cancel") or case.request.method == "Unimplemented"
+            if not may_differ and (encoding or "identity") != COMPRESSION_NAMES[combination[2]]:
+                found.append(f"the client's requests came in {encoding}")
+            return found
         return with_problems
 
+    await judge_scripts(stage, client)
+    plain = await stage.client("--unary")
     for name, *combination in combinations():
         for suite, suite_cases in cases.suites(*combination[:2]):
             if suite != "server limits":
                 await stage.report.suite(
                     f"client, {name}, {suite}", [(case.name, check(case, combination)) for case in suite_cases])
+        await stage.report.suite(f"client, {name}, unary calls", [
+            (case.name, check(case, combination, client=plain)) for case in cases.plain_unary(*combination[:2])])
     for kind in ("TLS", "mTLS"):
         for name, *combination in combinations(False):
             await stage.report.suite(
                 f"client, {name}, {kind}", [(case.name, check(case, combination, kind)) for case in cases.basic()])
+
+
+async def judge_scripts(stage, client):
+    """Our client against answers that are scripted, wrong ones above all."""
+    player = wrong_answers.Player()
+    listener = await http2.Listener(player.serve).start()
+    stage.stack.push_async_callback(listener.stop)
+
+    def check(script):
+        async def run():
+            number = str(next(stage.numbers))
+            player.scripts[number] = script
+            request = placed(script.case(), script.protocol, script.codec, protos.IDENTITY)
+            request.test_name, request.host, request.port = f"{number} {script.name}", "127.0.0.1", listener.port
+            request.request_headers.add(name="x-case", value=[number])
+            return script.differences(await client.call(request))
+        return run
+
+    for suite, scripts in wrong_answers.suites():
+        await stage.report.suite(f"client, {suite}", [(script.name, check(script)) for script in scripts])

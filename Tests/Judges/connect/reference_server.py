@@ -190,6 +190,7 @@ class Service:
 
     def __init__(self):
         self.problems = {}
+        self.seen = {}
 
     def note(self, name, what):
         self.problems.setdefault(name, []).append(what)
@@ -199,6 +200,7 @@ class Service:
         if not exchange.open():
             stream.send_headers([(":status", "415")], end=True)
             return
+        self.seen[exchange.get("x-case")] = (exchange.get(":method"), exchange.encoding or exchange.query.get("compression"))
         milliseconds = exchange.timeout()
         try:
             await asyncio.wait_for(self._answer(exchange), None if milliseconds is None else milliseconds / 1000)
