@@ -1,4 +1,5 @@
 import EventLoop
+import HTTP2
 import RPC
 import RPCServer
 import TestSupport
