@@ -34,9 +34,9 @@ class Case:
     exact_error: bool = True
 
 
-def request(stream, messages, method=None, **more):
+def request(stream, messages, method=None, http_version=2, **more):
     return protos.client_compat.ClientCompatRequest(
-        http_version=2, service=protos.SERVICE, method=method or protos.METHODS[stream], stream_type=stream,
+        http_version=http_version, service=protos.SERVICE, method=method or protos.METHODS[stream], stream_type=stream,
         request_messages=[protos.pack(message) for message in messages], request_headers=HEADERS, **more)
 
 
@@ -137,6 +137,11 @@ def basic():
             yield made("error after answers", stream, many, error(details=DETAILS), count=counts[-1])
             yield made("error after one answer", stream, many[:1], error(), count=counts[-1])
             yield made("many answers", stream, [b"%d" % index for index in range(40)], count=counts[-1])
+        both = definition(stream, many)
+        for headers in (both.response_headers, both.response_trailers):
+            headers.add(name="x-in-both", value=["twice", "each"])
+        yield predicted(f"{protos.STREAM_NAMES[stream]}/the same name in headers and trailers", request(
+            stream, messages(stream, both, counts[-1])))
         yield made("large", stream, [b"large" * 20_000], count=counts[-1])
 
 

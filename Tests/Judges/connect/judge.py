@@ -3,7 +3,9 @@
 import functools
 import itertools
 
-from . import cases, certificates, compare, http2, malformed_requests, programs, protos, reference_client, reference_server, wrong_answers
+from . import (
+    cases, certificates, compare, http2, lifecycle, malformed_requests, programs, protos, reference_client, reference_server,
+    selfcheck, wrong_answers)
 from .protos import CODEC_NAMES, COMPRESSION_NAMES, PROTOCOL_NAMES
 
 
@@ -53,8 +55,14 @@ def placed(case, protocol, codec, compression):
     return request
 
 
+async def judge_itself(stage):
+    """The judge's own client against its own server, right and spoilt."""
+    await stage.report.suite("judge", selfcheck.checks(combinations(), combinations(False), placed), width=4)
+
+
 async def judge_server(stage):
     """Our server, called by the reference client."""
+    await stage.report.suite("server, program", lifecycle.server_checks(stage))
     plain, limited = await stage.server(), await stage.server(message_receive_limit=cases.LIMIT)
     secure, mutual = await stage.server(**stage.secure()), await stage.server(**stage.secure(True))
 
@@ -120,6 +128,7 @@ async def judge_both(stage):
 
 async def judge_client(stage):
     """Our client against the reference server, which also looks at what it sends."""
+    await stage.report.suite("client, program", lifecycle.client_checks(stage))
     service = reference_server.Service()
     listeners = {kind: await http2.Listener(service.serve).start(tls) for kind, tls in [
         (None, None), ("TLS", http2.server_tls(stage.certificates.server)),

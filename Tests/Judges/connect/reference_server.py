@@ -169,7 +169,7 @@ class Exchange:
         if self.protocol == GRPC:
             if not self.answered and error is not None:
                 # Trailers-Only.
-                fields = [(":status", "200"), ("content-type", "application/grpc")] + self.headers
+                fields = [(":status", "200"), ("content-type", wire.content_type(GRPC, self.codec, False))] + self.headers
                 return self.stream.send_headers(fields + wire.grpc_trailers(error, self.trailers), end=True)
             self._begin()
             return self.stream.send_headers(wire.grpc_trailers(error, self.trailers), end=True)
@@ -188,7 +188,8 @@ class Exchange:
 class Service:
     """The judge's service; give `serve` to a listener. Problems are kept by the value of the request's x-case."""
 
-    def __init__(self):
+    def __init__(self, exchange=Exchange):
+        self.exchange = exchange
         self.problems = {}
         self.seen = {}
 
@@ -196,7 +197,7 @@ class Service:
         self.problems.setdefault(name, []).append(what)
 
     async def serve(self, stream):
-        exchange = Exchange(stream, self.note)
+        exchange = self.exchange(stream, self.note)
         if not exchange.open():
             stream.send_headers([(":status", "415")], end=True)
             return
@@ -208,7 +209,7 @@ class Service:
             await exchange.end(failure.error)
         except asyncio.TimeoutError:
             await exchange.end(Failure(DEADLINE, "out of time").error)
-        except (wire.WireError, ValueError, protos.json_format.ParseError) as problem:
+        except wire.UNREADABLE as problem:
             exchange.problem(str(problem))
             await exchange.end(Failure(INVALID, str(problem)).error)
 
