@@ -98,7 +98,7 @@ let package = Package(
       [
         "Buffers", "RPCWire", "Compression", "ConnectWire", "EventLoop", "HTTP2", "JSON", "MessagesCore", "MessagesWire", "RPC",
         "WellKnown", "CShims", log,
-      ]),
+      ], exclude: ["README.md"]),
     floor("Runtime/RPCInProcess", "RPCInProcess", ["MessagesCore", "RPC"]),
 
     // Platform

@@ -61,6 +61,7 @@ class Ground:
         sys.path.insert(0, str(stubs))
         self.empty = importlib.import_module("judges.empty_pb2")
         self.messages = importlib.import_module("judges.messages_pb2")
+        self.service = importlib.import_module("judges.test_pb2").DESCRIPTOR.services_by_name["TestService"]
         self.services = importlib.import_module("judges.test_pb2_grpc")
 
     @property

@@ -168,8 +168,7 @@ class Connect(ThroughTheEdge):
 
     def test_unary_with_a_body_in_chunks(self):
         status, _, body = self.request(
-            "POST", SERVICE + "UnaryCall", iter([b'{"response', b'Size":3}']), {
-                "Content-Type": "application/json", "Transfer-Encoding": "chunked"})
+            "POST", SERVICE + "UnaryCall", iter([b'{"response', b'Size":3}']), {"Content-Type": "application/json"})
         self.assertEqual((status, json.loads(body)), (200, {"payload": {"body": "AAAA"}}))
 
     def test_get(self):

@@ -26,7 +26,7 @@ class Buf(Case):
         environment = {**os.environ, "BUF_CACHE_DIR": str(self.ground.folder / "buf"), "HOME": str(self.ground.folder)}
         done = subprocess.run(
             [str(word) for word in command], input="\n".join(json.dumps(message) for message in messages), text=True,
-            capture_output=True, timeout=40, env=environment, check=False)
+            capture_output=True, timeout=20, env=environment, check=False)
         answers, text, decoder = [], done.stdout.strip(), json.JSONDecoder()
         while text:
             answer, end = decoder.raw_decode(text)
@@ -98,7 +98,9 @@ class Buf(Case):
                 lower = said.lower()
                 self.assertIn("< (#", lower)
                 self.assertGreaterEqual(lower.count("x-grpc-test-echo-initial: here"), 2, said)
-                self.assertGreaterEqual(lower.count("x-grpc-test-echo-trailing-bin: ap8"), 2, said)
+                # What follows a gRPC-Web response is in its body, of which nothing is shown.
+                shown = 1 if how["protocol"] == "grpcweb" else 2
+                self.assertGreaterEqual(lower.count("x-grpc-test-echo-trailing-bin: ap8"), shown, said)
 
     def test_unimplemented(self):
         for how in self.everywhere():

@@ -18,6 +18,8 @@ public struct HTTP2Limits: Sendable {
   public var streamOutputBytes = 32 << 10
   /// Time for the TLS handshake and the peer's preface and SETTINGS.
   public var handshakeTimeout = Duration.seconds(10)
+  /// Time that a request may go on after its response is complete, before it is reset.
+  public var unreadRequestTime = Duration.seconds(1)
   /// Time after which a connection without streams is closed.
   public var idleTimeout = Duration.seconds(900)
   /// Time between the first GOAWAY of a drain, which lets requests in flight arrive, and the second, which names the last.

@@ -35,7 +35,7 @@ struct InteropServer: ParsableCommand {
     let group = try EventLoopGroup(count: loops, name: "interop")
     defer { group.shutDown() }
     let health = HealthStatus(services: InteropServices.names)
-    let server = InteropServices.server(on: group, health: health, configuration: limits)
+    let server = InteropServices.server(on: group, health: health, configuration: configuration)
     let host = host.contains(":") ? "[\(host)]" : host
     let address = try server.listen(on: SocketAddress("\(host):\(port)"), tls: try tlsContext())
     health.started()
@@ -52,9 +52,10 @@ struct InteropServer: ParsableCommand {
     drained.wait()
   }
 
-  private var limits: RPCServerConfiguration {
+  private var configuration: RPCServerConfiguration {
     var configuration = RPCServerConfiguration()
     configuration.maximumRequestBytes = maxMessage
+    configuration.cors = CORSPolicy(.any)
     return configuration
   }
 

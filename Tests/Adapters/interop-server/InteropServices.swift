@@ -18,7 +18,8 @@ enum InteropServices {
     }
     let services = [GRPCTesting.TestService.routes(TestServiceHandlers(serverID: serverID())), HealthService(health).routes]
     return RPCServer(
-      on: group, services: services.withReflection(), interceptors: [MetadataEcho()], http: [page], configuration: configuration, events: events)
+      on: group, services: services.withReflection(), interceptors: [MetadataEcho()], http: [page], configuration: configuration,
+      events: events)
   }
 
   /// A page with a body of 64 bytes, for judges of HTTP/2 that know nothing of RPCs.

@@ -27,10 +27,7 @@ extension HTTP2Connection {
     guard session != nil else { return }
     reportConsumption()
     sendFrames()
-    if !unreadStreams.isEmpty && !isClosed && backlog == nil {
-      endUnreadRequests()
-      sendFrames()
-    }
+    if !unreadRequests.isEmpty && !isClosed { awaitUnreadRequests() }
     guard !isClosed else { return }
     boundOutput()
     if backlog == nil && (mustClose || isDrained || isFinished) { close(failure) }
@@ -45,15 +42,6 @@ extension HTTP2Connection {
       guard !resources.frames.isEmpty else { break }
       writeFrames()
     } while !isClosed && backlog == nil
-  }
-
-  /// A response that is complete before its request ends with a reset, so that the peer stops sending: RFC 9113, section 8.1.
-  /// nghttp2 drops what it has not sent of a stream once its reset is submitted, hence not before now.
-  private func endUnreadRequests() {
-    for (stream, id) in unreadStreams where self.stream(id) === stream && !stream.isRemoteClosed {
-      nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, HTTP2ErrorCode.noError.rawValue)
-    }
-    unreadStreams.removeAll(keepingCapacity: true)
   }
 
   /// nghttp2 has nothing more to read or to write: after a GOAWAY, or an error that it told the peer about.
@@ -161,23 +149,26 @@ extension HTTP2Connection {
   // MARK: Called by nghttp2
 
   func take(_ data: UnsafePointer<UInt8>?, _ length: Int) -> Int {
-    guard resources.frames.count < HTTP2LoopResources.writeBytes else { return Int(NGHTTP2_ERR_WOULDBLOCK.rawValue) }
-    resources.frames.append(UnsafeRawBufferPointer(start: data, count: length))
-    return length
+    frames._withUnsafeGuaranteedRef { frames in
+      guard frames.count < HTTP2LoopResources.writeBytes else { return Int(NGHTTP2_ERR_WOULDBLOCK.rawValue) }
+      frames.append(UnsafeRawBufferPointer(start: data, count: length))
+      return length
+    }
   }
 
   func takeData(_ header: UnsafePointer<UInt8>, _ stream: HTTP2Stream, _ length: Int, padding: Int) -> Int32 {
-    let frames = resources.frames
-    guard frames.count < HTTP2LoopResources.writeBytes else { return NGHTTP2_ERR_WOULDBLOCK.rawValue }
-    frames.append(UnsafeRawBufferPointer(start: header, count: 9))
-    if padding > 0 { frames.append(UInt8(padding - 1)) }
-    frames.append(UnsafeRawBufferPointer(start: stream.outbound.bytes.baseAddress, count: length))
-    if padding > 1 {
-      memset(frames.reserve(padding - 1), 0, padding - 1)
-      frames.commit(padding - 1)
+    frames._withUnsafeGuaranteedRef { frames in
+      guard frames.count < HTTP2LoopResources.writeBytes else { return NGHTTP2_ERR_WOULDBLOCK.rawValue }
+      frames.append(UnsafeRawBufferPointer(start: header, count: 9))
+      if padding > 0 { frames.append(UInt8(padding - 1)) }
+      frames.append(UnsafeRawBufferPointer(start: stream.outbound.bytes.baseAddress, count: length))
+      if padding > 1 {
+        memset(frames.reserve(padding - 1), 0, padding - 1)
+        frames.commit(padding - 1)
+      }
+      stream.sent(length)
+      return 0
     }
-    stream.sent(length)
-    return 0
   }
 
   // MARK: Called by streams

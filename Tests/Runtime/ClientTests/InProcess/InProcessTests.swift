@@ -215,6 +215,16 @@ struct InProcessTests {
     }
   }
 
+  @Test("A handler that answers before it has read all counts, and the caller's late requests are no failure")
+  func early() async throws {
+    let route = MethodRoute.clientStreaming(Methods.sum) { (_: RequestStream<SumRequest>, _) in SumResponse(total: 7) }
+    let channel = InProcessChannel(services: [ServiceRoutes(EchoService.descriptor, [route])], queuedMessages: 1)
+    let response = try await EchoService.Client(channel).sum(options: .timeout(.seconds(20))) { requests in
+      while true { try await requests.write(SumRequest(number: 1)) }
+    }
+    #expect(response.total == 7)
+  }
+
   @Test("Leaving a stream early cancels its handler, and the error of the scope comes back as it was")
   func leave() async throws {
     struct Enough: Error {}
