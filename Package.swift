@@ -136,7 +136,8 @@ let package = Package(
     executable(
       "parley", at: "Sources/Executables/parley",
       [
-        "ParleyAPI", "DynamicMessages", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "WellKnown", "JSON", "Outbound", "PostgreSQL",
+        "ParleyAPI", "DynamicMessages", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "WellKnown", "JSON", "Outbound",
+        "PostgreSQL",
         arguments, log,
       ], exclude: ["README.md"]),
     executable(

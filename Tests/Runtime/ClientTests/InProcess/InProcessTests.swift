@@ -125,7 +125,9 @@ struct InProcessTests {
     try await run(handlers: handlers) { _, client, _ in
       #expect(await error { try await client.echo(options: .timeout(.milliseconds(50))) }?.code == .deadlineExceeded)
     }
-    for _ in 0..<200 where seen.withLock({ $0 }) == nil { try await Task.sleep(for: .milliseconds(10)) }  // between two looks
+    for _ in 0..<200 where seen.withLock({ $0 }) == nil {
+      try await Task.sleep(for: .milliseconds(10))  // between two looks
+    }
     // Whichever of the two clocks was first.
     let code = seen.withLock { $0 }
     #expect(code == .deadlineExceeded || code == .cancelled)
