@@ -98,7 +98,7 @@ let package = Package(
       [
         "Buffers", "RPCWire", "Compression", "ConnectWire", "EventLoop", "HTTP2", "JSON", "MessagesCore", "MessagesWire", "RPC",
         "WellKnown", "CShims", log,
-      ]),
+      ], exclude: ["README.md"]),
     floor("Runtime/RPCInProcess", "RPCInProcess", ["MessagesCore", "RPC"]),
 
     // Platform
@@ -136,7 +136,8 @@ let package = Package(
     executable(
       "parley", at: "Sources/Executables/parley",
       [
-        "ParleyAPI", "DynamicMessages", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "WellKnown", "JSON", "Outbound", "PostgreSQL",
+        "ParleyAPI", "DynamicMessages", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "WellKnown", "JSON", "Outbound",
+        "PostgreSQL",
         arguments, log,
       ], exclude: ["README.md"]),
     executable(

@@ -48,7 +48,7 @@ public final class HTTP2LoopResources {
 
   func takeStream(for connection: HTTP2Connection) -> HTTP2Stream { streams.popLast() ?? HTTP2Stream(on: connection) }
 
-  func giveBack(_ stream: HTTP2Stream) {
+  func giveBack(_ stream: consuming HTTP2Stream) {
     stream.recycle()
     if streams.count < Self.keptStreams { streams.append(stream) }
   }

@@ -38,8 +38,10 @@ extension ClientChannel {
 
   private func begin(_ method: MethodInfo, _ options: CallOptions) async throws(RPCError) -> StreamingCall {
     let home = home()
-    let plan = CallPlan(method, options, configuration)
-    return try await home.loop.visit { () async throws(RPCError) in try await home.begin(plan, options) }
+    let plan = CallPlan(method, options, home.context)
+    return try await home.loop.visit { () async throws(RPCError) in
+      StreamingCall(try await RetriedCall.begin(plan, on: home))
+    }
   }
 
   private func scope<Result: Sendable>(

@@ -11,7 +11,7 @@ public final class ClientChannel: Channel {
   /// Where it leads.
   public let target: ChannelTarget
   let configuration: ClientChannelConfiguration
-  private let loops: [ClientLoop]
+  let loops: [ClientLoop]
 
   /// A channel that has not connected yet.
   public init(to target: ChannelTarget, on group: EventLoopGroup, configuration: ClientChannelConfiguration = .init()) {

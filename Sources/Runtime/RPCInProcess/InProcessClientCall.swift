@@ -79,7 +79,7 @@ final class InProcessClientCall: ClientCall {
   /// What a caller is told that sends on a call which has ended.
   private var ended: RPCError {
     guard case .failure(let error)? = call.state.withLock({ $0.outcome }) else {
-      return RPCError(.cancelled, "the server has ended the call")
+      return RPCError(.cancelled, "the server has ended the call", cause: CallHasEnded())
     }
     return error
   }

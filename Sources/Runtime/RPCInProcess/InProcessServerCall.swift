@@ -9,6 +9,7 @@ final class InProcessServerCall: ServerCall {
   init(_ call: InProcessCall) { self.call = call }
 
   var method: MethodInfo { call.method }
+  var protocolName: String { "in-process" }
   var metadata: Metadata { call.metadata }
   var deadline: Deadline? { call.deadline }
   var peer: Peer { Peer(address: "in-process") }

@@ -40,7 +40,7 @@ package enum GRPCHeaders {
     var metadata = Metadata()
     headers.forEach { name, value, token in
       switch token {
-      case .other, .authorization, .userAgent, .forwardedFor, .origin: break
+      case .other, .authorization, .userAgent, .forwardedFor, .origin, .requestID, .traceParent: break
       default: return
       }
       let name = String(decoding: name, as: UTF8.self)

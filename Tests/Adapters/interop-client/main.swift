@@ -1,1 +1,3 @@
-// Replaced by the adapter itself.
+import ArgumentParser
+
+InteropClient.main()

@@ -31,11 +31,8 @@ import TestAPI
       services: [descriptor], metrics: PrometheusRegistry(), log: AccessLog(sink, oneInOK: options.oneInOK))
     var configuration = RPCServerConfiguration()
     configuration.maximumCallDuration = .seconds(60)
-    // What the judges of HTTP/2 ask for: a plain answer of 64 bytes.
-    let root = HTTPRoute("/") { _ in .text(200, String(repeating: "parley.\n", count: 8)) }
     let server = RPCServer(
-      on: group, services: [ServiceRoutes(descriptor, routes)], interceptors: [telemetry], http: [root],
-      configuration: configuration)
+      on: group, services: [ServiceRoutes(descriptor, routes)], interceptors: [telemetry], configuration: configuration)
     try options.announce(try server.listen(on: SocketAddress("127.0.0.1:\(options.port)"), tls: options.tls))
     try await Task.sleep(for: .seconds(86_400))
   }

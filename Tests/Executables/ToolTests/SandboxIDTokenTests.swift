@@ -25,7 +25,7 @@ import Testing
       (["aud": "app", "sub": "ana", "expiresIn": -61], "expired"),
       (["aud": "app", "sub": "ana", "issuedAgo": -120], "issued_in_future"),
       (["aud": "app", "sub": "ana", "iss": "https://evil.example"], "issuer_mismatch"),
-      (["aud": "app", "sub": "ana", "alg": "none"], "part_empty"),
+      (["aud": "app", "sub": "ana", "alg": "none"], "algorithm_not_allowed"),
       (["aud": "app", "sub": "ana", "alg": "HS256-public-key"], "algorithm_not_allowed"),
       (["aud": "app", "sub": "ana", "kid": "nobody"], "key_unknown"),
       (["aud": "app", "sub": "ana", "claims": ["sub": .null]], "subject_missing"),

@@ -12,7 +12,8 @@ async def _read(stream, kind):
     return kind.FromString(await stream.readexactly(length))
 
 
-def _framed(message):
+def framed(message):
+    """The message after its length, as it goes over a pipe."""
     body = message.SerializeToString()
     return struct.pack(">I", len(body)) + body
 
@@ -25,7 +26,7 @@ class Server:
         server = cls()
         server.process = await asyncio.create_subprocess_exec(
             str(binary), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
-        server.process.stdin.write(_framed(protos.server_compat.ServerCompatRequest(http_version=2, **request)))
+        server.process.stdin.write(framed(protos.server_compat.ServerCompatRequest(http_version=2, **request)))
         server.response = await asyncio.wait_for(
             _read(server.process.stdout, protos.server_compat.ServerCompatResponse), 20)
         server.port = server.response.port
@@ -47,11 +48,11 @@ class Client:
     """connect-conformance-client, which makes any number of calls at once."""
 
     @classmethod
-    async def start(cls, binary):
+    async def start(cls, binary, *flags):
         client = cls()
         client.waiting = {}
         client.process = await asyncio.create_subprocess_exec(
-            str(binary), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
+            str(binary), *flags, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
         client.reader = asyncio.create_task(client._answers())
         return client
 
@@ -69,7 +70,7 @@ class Client:
     async def call(self, request):
         """What became of one call; its name is unique."""
         future = self.waiting[request.test_name] = asyncio.get_running_loop().create_future()
-        self.process.stdin.write(_framed(request))
+        self.process.stdin.write(framed(request))
         await self.process.stdin.drain()
         answer = await asyncio.wait_for(future, 30)
         if answer.WhichOneof("result") != "response":

@@ -62,7 +62,7 @@ class Call:
         except asyncio.TimeoutError:
             self.stream.reset()
             self._fail(DEADLINE if self.request.HasField("timeout_ms") else UNKNOWN, "out of time")
-        except (wire.WireError, ValueError, protos.json_format.ParseError) as problem:
+        except wire.UNREADABLE as problem:
             self.problems.append(str(problem) or repr(problem))
             self.stream.reset()
         except ConnectionError as problem:

@@ -5,7 +5,9 @@ import gzip
 import json
 import struct
 import urllib.parse
+import zlib
 
+from google.protobuf.message import DecodeError
 from google.rpc import status_pb2
 
 from . import protos
@@ -24,6 +26,10 @@ CODE_OF_HTTP = {400: 13, 401: 16, 403: 7, 404: 12, 429: 14, 502: 14, 503: 14, 50
 
 class WireError(Exception):
     """A peer's message that breaks its protocol."""
+
+
+# What reading a peer's bytes may raise.
+UNREADABLE = (WireError, ValueError, gzip.BadGzipFile, EOFError, zlib.error, DecodeError, protos.json_format.ParseError)
 
 
 def content_type(protocol, codec, is_unary):

@@ -115,6 +115,33 @@ struct JSONMappingTests {
     #expect(throws: EncodeError.self) { try echo.jsonString() }
   }
 
+  @Test("An Empty in an Any is read with and without its value")
+  func emptyInAny() throws {
+    let registry = MessageRegistry([GoogleProtobuf.Empty.self], wire: WireFormat())
+    let reading = JSONDecodingOptions(registry: registry)
+    let url = "type.googleapis.com/google.protobuf.Empty"
+    for json in [#"{"@type":"\#(url)"}"#, #"{"@type":"\#(url)","value":{}}"#] {
+      #expect(try GoogleProtobuf.AnyMessage(jsonString: json, options: reading) == .init(typeURL: url))
+    }
+    #expect(throws: DecodeError.self) {
+      try GoogleProtobuf.AnyMessage(jsonString: #"{"@type":"\#(url)","value":{"a":1}}"#, options: reading)
+    }
+  }
+
+  @Test("Anys within Anys are written to 100 levels, and refused beyond", arguments: [(100, true), (101, false), (2_000, false)])
+  func anyDepth(levels: Int, isWritten: Bool) throws {
+    let options = JSONEncodingOptions(registry: MessageRegistry([GoogleProtobuf.AnyMessage.self], wire: WireFormat()))
+    var message = GoogleProtobuf.AnyMessage()
+    for _ in 0..<levels {
+      message = .init(typeURL: "x/google.protobuf.Any", value: Bytes(try message.protobufBytes()))
+    }
+    if isWritten {
+      #expect(try message.jsonString(options: options).hasSuffix(String(repeating: "}", count: levels + 1)))
+    } else {
+      #expect { try message.jsonString(options: options) } throws: { ($0 as? EncodeError)?.code == .tooDeep }
+    }
+  }
+
   @Test("JSON nested too deeply is refused: 100 levels are read, 101 are not")
   func depth() throws {
     let nested = { (levels: Int) in

@@ -148,6 +148,11 @@ final class ConnectJSONCall: ClientCall {
     guard let end = ConnectEndOfStream(json: envelope.content) else {
       throw RPCError(.internal, "the end of the response is no JSON object")
     }
+    // Read to its end, the connection can carry the next call.
+    let isLast = receiving.withLock { $0.reader.isEmpty }
+    guard isLast, try await exchange.bytes() == nil else {
+      throw RPCError(.internal, "the response goes on behind its end")
+    }
     receiving.withLock { receiving in
       receiving.trailers = end.metadata
       if end.error == nil { receiving.end = .success(()) }

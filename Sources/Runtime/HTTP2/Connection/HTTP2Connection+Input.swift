@@ -71,7 +71,7 @@ extension HTTP2Connection {
     isFeeding = true
     let result = nghttp2_session_mem_recv(session, base.assumingMemoryBound(to: UInt8.self), bytes.count)
     isFeeding = false
-    for stream in borrowingStreams { stream.inbound.own() }
+    for stream in borrowingStreams { stream._withUnsafeGuaranteedRef { $0.inbound.own() } }
     borrowingStreams.removeAll(keepingCapacity: true)
     lastActivity = loop.now
     if closesAfterFeed { return close() }
@@ -91,18 +91,20 @@ extension HTTP2Connection {
       let stream = resources.takeStream(for: self)
       stream.open(id: id, on: self)
       add(stream)
-      nghttp2_session_set_stream_user_data(session, id, Unmanaged.passUnretained(stream).toOpaque())
-      headersStream = stream
+      let reference = Unmanaged.passUnretained(stream)
+      nghttp2_session_set_stream_user_data(session, id, reference.toOpaque())
+      headersStream = reference
       headersBlock = Unmanaged.passUnretained(stream.headers)
       fillsTrailers = false
       history.open(id)
       delegate?.connection(self, opened: stream)
       return 0
     }
-    headersStream = stream(id)
-    fillsTrailers = headersStream?.hasReceivedHeaders ?? false
-    if fillsTrailers { headersStream?.trailers = HeaderBlock() } else { headersStream?.headers.reset() }
-    headersBlock = (fillsTrailers ? headersStream?.trailers : headersStream?.headers).map(Unmanaged.passUnretained)
+    let stream = stream(id)
+    headersStream = stream.map(Unmanaged.passUnretained)
+    fillsTrailers = stream?.hasReceivedHeaders ?? false
+    if fillsTrailers { stream?.trailers = HeaderBlock() } else { stream?.headers.reset() }
+    headersBlock = (fillsTrailers ? stream?.trailers : stream?.headers).map(Unmanaged.passUnretained)
     return 0
   }
 
@@ -127,13 +129,15 @@ extension HTTP2Connection {
   }
 
   func dataChunk(_ id: Int32, _ bytes: UnsafeRawBufferPointer) -> Int32 {
-    guard let stream = stream(id) else {
+    guard let reference = reference(id) else {
       unreportedBytes += bytes.count
       return 0
     }
-    stream.unopenedBytes += bytes.count
-    if stream.inbound.append(bytes) { borrowingStreams.append(stream) }
-    stream.handler?.streamReceivedData(stream)
+    reference._withUnsafeGuaranteedRef { stream in
+      stream.unopenedBytes += bytes.count
+      if stream.inbound.append(bytes) { borrowingStreams.append(reference) }
+      stream.handler?.streamReceivedData(stream)
+    }
     return 0
   }
 
@@ -141,19 +145,11 @@ extension HTTP2Connection {
     let header = frame.pointee.hd
     switch UInt32(header.type) {
     case NGHTTP2_DATA.rawValue:
-      if header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0, let stream = stream(header.stream_id) {
-        remoteEnded(stream)
+      if header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0, let reference = reference(header.stream_id) {
+        reference._withUnsafeGuaranteedRef { remoteEnded($0) }
       }
     case NGHTTP2_HEADERS.rawValue:
-      guard let stream = headersStream, stream.id == header.stream_id else { return 0 }
-      headersStream = nil
-      headersBlock = nil
-      // An interim response (1xx) is followed by another header list.
-      let isInterim = role == .client && !fillsTrailers && (stream.headers.value(.status)?.first == UInt8(ascii: "1"))
-      guard !isInterim else { return 0 }
-      if !fillsTrailers { stream.hasReceivedHeaders = true }
-      stream.handler?.streamReceivedHeaders(stream)
-      if header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0, !stream.isClosed { remoteEnded(stream) }
+      headersStream?._withUnsafeGuaranteedRef { headersReceived($0, header) }
     case NGHTTP2_RST_STREAM.rawValue:
       stream(header.stream_id)?.isResetByPeer = true
     case NGHTTP2_SETTINGS.rawValue:
@@ -165,6 +161,7 @@ extension HTTP2Connection {
       if role == .client && !isDraining {
         isDraining = true
         delegate?.connectionIsDraining(self)
+        giveBackUnsent()
       }
     default:
       break
@@ -172,13 +169,44 @@ extension HTTP2Connection {
     return 0
   }
 
+  private func headersReceived(_ stream: HTTP2Stream, _ header: nghttp2_frame_hd) {
+    guard stream.id == header.stream_id else { return }
+    headersStream = nil
+    headersBlock = nil
+    // An interim response (1xx) is followed by another header list.
+    let isInterim = role == .client && !fillsTrailers && (stream.headers.value(.status)?.first == UInt8(ascii: "1"))
+    guard !isInterim else { return }
+    if !fillsTrailers { stream.hasReceivedHeaders = true }
+    stream.handler?.streamReceivedHeaders(stream)
+    if header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0, !stream.isClosed { remoteEnded(stream) }
+  }
+
   /// A frame that nghttp2 could not send. Without its header list a stream would wait for ever, so it ends.
   func frameNotSent(_ frame: UnsafePointer<nghttp2_frame>, _ error: Int32) -> Int32 {
-    guard UInt32(frame.pointee.hd.type) == NGHTTP2_HEADERS.rawValue, role == .server else { return 0 }
+    guard UInt32(frame.pointee.hd.type) == NGHTTP2_HEADERS.rawValue else { return 0 }
+    guard role == .server else {
+      // nghttp2 closes the stream of a request that may not go any more. A header list that is too long would never go.
+      let mayGoElsewhere =
+        frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST && error != NGHTTP2_ERR_FRAME_SIZE_ERROR.rawValue
+        && error != NGHTTP2_ERR_HEADER_COMP.rawValue
+      if mayGoElsewhere { stream(frame.pointee.hd.stream_id)?.isUnsent = true }
+      return 0
+    }
     guard error != NGHTTP2_ERR_STREAM_CLOSED.rawValue, error != NGHTTP2_ERR_STREAM_CLOSING.rawValue else { return 0 }
     nghttp2_submit_rst_stream(
       session, UInt8(NGHTTP2_FLAG_NONE.rawValue), frame.pointee.hd.stream_id, HTTP2ErrorCode.internalError.rawValue)
     return 0
+  }
+
+  /// Requests that wait for room need not wait for the streams before them to learn that this peer takes no more. nghttp2 drops
+  /// them when their turn would come, so that until then the streams stay.
+  private func giveBackUnsent() {
+    for stream in streams where nghttp2_session_find_stream(session, stream.id) == nil {
+      stream.isUnsent = true
+      let handler = stream.handler
+      stream.handler = nil
+      handler?.streamClosed(stream, .refusedStream)
+    }
   }
 
   private func remoteEnded(_ stream: HTTP2Stream) {
@@ -188,16 +216,22 @@ extension HTTP2Connection {
   }
 
   func streamClosed(_ id: Int32, _ error: HTTP2ErrorCode) -> Int32 {
-    guard let stream = stream(id), !stream.isClosed else { return 0 }
-    if role == .server && !stream.isRemoteClosed && !stream.isResetByPeer { history.abandon(id) }
-    remove(stream, error)
+    reference(id)?._withUnsafeGuaranteedRef { stream in
+      guard !stream.isClosed else { return }
+      if role == .server && !stream.isRemoteClosed && !stream.isResetByPeer { history.abandon(id) }
+      remove(stream, error)
+    }
     return 0
   }
 
   @inline(__always)
-  func stream(_ id: Int32) -> HTTP2Stream? {
+  func stream(_ id: Int32) -> HTTP2Stream? { reference(id)?.takeUnretainedValue() }
+
+  /// An open stream, for those who need it only while they run: nothing counts references.
+  @inline(__always)
+  func reference(_ id: Int32) -> Unmanaged<HTTP2Stream>? {
     guard let pointer = nghttp2_session_get_stream_user_data(session, id) else { return nil }
-    // SAFETY: `streams` holds the stream until nghttp2 has told that it is closed.
-    return Unmanaged<HTTP2Stream>.fromOpaque(pointer).takeUnretainedValue()
+    // SAFETY: `streams` holds the stream until nghttp2 has told that it is closed, and `closedStreams` to the end of the tick.
+    return Unmanaged<HTTP2Stream>.fromOpaque(pointer)
   }
 }

@@ -149,23 +149,26 @@ extension HTTP2Connection {
   // MARK: Called by nghttp2
 
   func take(_ data: UnsafePointer<UInt8>?, _ length: Int) -> Int {
-    guard resources.frames.count < HTTP2LoopResources.writeBytes else { return Int(NGHTTP2_ERR_WOULDBLOCK.rawValue) }
-    resources.frames.append(UnsafeRawBufferPointer(start: data, count: length))
-    return length
+    frames._withUnsafeGuaranteedRef { frames in
+      guard frames.count < HTTP2LoopResources.writeBytes else { return Int(NGHTTP2_ERR_WOULDBLOCK.rawValue) }
+      frames.append(UnsafeRawBufferPointer(start: data, count: length))
+      return length
+    }
   }
 
   func takeData(_ header: UnsafePointer<UInt8>, _ stream: HTTP2Stream, _ length: Int, padding: Int) -> Int32 {
-    let frames = resources.frames
-    guard frames.count < HTTP2LoopResources.writeBytes else { return NGHTTP2_ERR_WOULDBLOCK.rawValue }
-    frames.append(UnsafeRawBufferPointer(start: header, count: 9))
-    if padding > 0 { frames.append(UInt8(padding - 1)) }
-    frames.append(UnsafeRawBufferPointer(start: stream.outbound.bytes.baseAddress, count: length))
-    if padding > 1 {
-      memset(frames.reserve(padding - 1), 0, padding - 1)
-      frames.commit(padding - 1)
+    frames._withUnsafeGuaranteedRef { frames in
+      guard frames.count < HTTP2LoopResources.writeBytes else { return NGHTTP2_ERR_WOULDBLOCK.rawValue }
+      frames.append(UnsafeRawBufferPointer(start: header, count: 9))
+      if padding > 0 { frames.append(UInt8(padding - 1)) }
+      frames.append(UnsafeRawBufferPointer(start: stream.outbound.bytes.baseAddress, count: length))
+      if padding > 1 {
+        memset(frames.reserve(padding - 1), 0, padding - 1)
+        frames.commit(padding - 1)
+      }
+      stream.sent(length)
+      return 0
     }
-    stream.sent(length)
-    return 0
   }
 
   // MARK: Called by streams

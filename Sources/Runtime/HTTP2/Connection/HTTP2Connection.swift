@@ -44,6 +44,8 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   package private(set) var isClosed = false
 
   let resources: HTTP2LoopResources
+  // SAFETY: `resources` holds the buffer.
+  let frames: Unmanaged<ByteBuffer>
   let headerListBytes: Int
   weak var delegate: (any HTTP2ConnectionDelegate)?
   var session: OpaquePointer?
@@ -53,13 +55,15 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   /// Bytes that the socket did not take.
   var backlog: ByteBuffer?
   var closedStreams: [HTTP2Stream] = []
-  var headersStream: HTTP2Stream?
+  // SAFETY: `streams` holds it; `remove` forgets it here.
+  var headersStream: Unmanaged<HTTP2Stream>?
   // SAFETY: the block belongs to `headersStream`, which is kept until its header block is complete.
   var headersBlock: Unmanaged<HeaderBlock>?
   var fillsTrailers = false
   var scanner = FrameScanner()
   var history = StreamHistory()
-  var borrowingStreams: [HTTP2Stream] = []
+  // SAFETY: emptied when the feed ends; streams that close live on to the end of the tick.
+  var borrowingStreams: [Unmanaged<HTTP2Stream>] = []
   var unreportedBytes = 0
   /// Streams whose response is on its way although their request has not ended.
   var unreadRequests: [UnreadRequest] = []
@@ -90,6 +94,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     self.peer = peer
     self.tls = tls
     self.resources = resources
+    frames = .passUnretained(resources.frames)
     headerListBytes = resources.limits.headerListBytes
     self.delegate = delegate
     loop = resources.loop
@@ -197,33 +202,33 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
 
   private func endAllStreams() {
     let code: HTTP2ErrorCode = failure == nil ? .noError : .internalError
-    while let stream = streams.last { remove(stream, code) }
+    while let stream = streams.last {
+      // A request that still waits for the peer to take more streams is not one of the session's yet.
+      if role == .client, let session { stream.isUnsent = nghttp2_session_find_stream(session, stream.id) == nil }
+      remove(stream, code)
+    }
     reclaimStreams()
   }
 
   func remove(_ stream: HTTP2Stream, _ error: HTTP2ErrorCode) {
-    let last = streams.count - 1
-    if stream.index != last {
-      streams[stream.index] = streams[last]
-      streams[stream.index].index = stream.index
-    }
-    streams.removeLast()
+    let index = stream.index
+    streams.swapAt(index, streams.count - 1)
+    streams[index].index = index
+    closedStreams.append(streams.removeLast())
     stream.isClosed = true
     // What nobody took still counts against the connection's window.
     unreportedBytes += stream.unopenedBytes
     stream.unopenedBytes = 0
     stream.handler?.streamClosed(stream, error)
-    if headersStream === stream {
+    if headersStream?.toOpaque() == Unmanaged.passUnretained(stream).toOpaque() {
       headersStream = nil
       headersBlock = nil
     }
-    closedStreams.append(stream)
   }
 
   /// Streams that closed during this tick may be reused only after everything that could still point at them.
   func reclaimStreams() {
-    for stream in closedStreams { resources.giveBack(stream) }
-    closedStreams.removeAll(keepingCapacity: true)
+    while let stream = closedStreams.popLast() { resources.giveBack(stream) }
   }
 
   // MARK: Time

@@ -8,113 +8,111 @@ internal import Glibc
 final class SessionMemory {
   /// What nghttp2 is given; lives as long as this object.
   let interface: UnsafeMutablePointer<nghttp2_mem>
-  private let lists: UnsafeMutablePointer<FreeLists>
+  private let lists: UnsafeMutablePointer<FreeList>
 
   init() {
-    lists = .allocate(capacity: 1)
-    lists.initialize(to: FreeLists())
+    lists = .allocate(capacity: FreeList.classes)
+    lists.initialize(repeating: FreeList(), count: FreeList.classes)
     interface = .allocate(capacity: 1)
     interface.initialize(
       to: nghttp2_mem(
         mem_user_data: lists,
-        malloc: { size, lists in FreeLists.from(lists).pointee.allocate(size) },
-        free: { block, lists in FreeLists.from(lists).pointee.free(block) },
+        malloc: { size, lists in FreeList.allocate(size, FreeList.from(lists)) },
+        free: { block, lists in FreeList.free(block, FreeList.from(lists)) },
         calloc: { count, size, lists in
           let (total, overflow) = count.multipliedReportingOverflow(by: size)
-          guard !overflow, let block = FreeLists.from(lists).pointee.allocate(total) else { return nil }
+          guard !overflow, let block = FreeList.allocate(total, FreeList.from(lists)) else { return nil }
           memset(block, 0, total)
           return block
         },
-        realloc: { block, size, lists in FreeLists.from(lists).pointee.reallocate(block, size) }))
+        realloc: { block, size, lists in FreeList.reallocate(block, size, FreeList.from(lists)) }))
   }
 
   deinit {
-    lists.pointee.freeAll()
+    for sizeClass in 0..<FreeList.classes { lists[sizeClass].freeAll() }
     lists.deallocate()
     interface.deallocate()
   }
 }
 
-/// Free blocks by size class. Reached from nghttp2 by its address, so that no call counts references.
-private struct FreeLists {
+/// The free blocks of one size class. All are reached from nghttp2 by the address of the first, so that no call counts references.
+private struct FreeList {
   /// Blocks carry their class in front of them; 16 bytes keep what follows aligned.
   private static let headerBytes = 16
   private static let smallestShift = 5
-  private static let classes = 9
+  static let classes = 9
   /// Free blocks kept per class, so that a burst does not stay allocated for ever.
   private static let keptPerClass = 4_096
 
-  private let heads: UnsafeMutablePointer<UnsafeMutableRawPointer?>
-  private let counts: UnsafeMutablePointer<Int>
-
-  init() {
-    heads = .allocate(capacity: Self.classes)
-    heads.initialize(repeating: nil, count: Self.classes)
-    counts = .allocate(capacity: Self.classes)
-    counts.initialize(repeating: 0, count: Self.classes)
-  }
+  private var head: UnsafeMutableRawPointer?
+  private var count = 0
 
   @inline(__always)
-  static func from(_ pointer: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<FreeLists> {
-    pointer.unsafelyUnwrapped.assumingMemoryBound(to: FreeLists.self)
+  static func from(_ pointer: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<FreeList> {
+    pointer.unsafelyUnwrapped.assumingMemoryBound(to: FreeList.self)
   }
 
-  func freeAll() {
-    for index in 0..<Self.classes {
-      while let block = heads[index] {
-        heads[index] = block.load(as: UnsafeMutableRawPointer?.self)
-        Glibc.free(block)
-      }
+  mutating func freeAll() {
+    while let block = head {
+      head = block.load(as: UnsafeMutableRawPointer?.self)
+      Glibc.free(block)
     }
-    heads.deallocate()
-    counts.deallocate()
   }
 
   /// The class that holds `total` bytes, or one past the last for what the system's allocator serves.
   @inline(__always)
   private static func sizeClass(_ total: Int) -> Int {
-    let shift = Int.bitWidth - (total - 1).leadingZeroBitCount
-    return max(0, shift - smallestShift)
+    // The low bits make everything small one class.
+    let shift = Int.bitWidth &- ((total &- 1) | (1 << smallestShift - 1)).leadingZeroBitCount
+    return shift &- smallestShift
   }
 
-  func allocate(_ size: Int) -> UnsafeMutableRawPointer? {
-    let total = size + Self.headerBytes
-    let sizeClass = Self.sizeClass(total)
-    if sizeClass < Self.classes, let block = heads[sizeClass] {
-      heads[sizeClass] = block.load(as: UnsafeMutableRawPointer?.self)
-      counts[sizeClass] -= 1
+  @inline(__always)
+  static func allocate(_ size: Int, _ lists: UnsafeMutablePointer<FreeList>) -> UnsafeMutableRawPointer? {
+    let sizeClass = sizeClass(size &+ headerBytes)
+    if sizeClass < classes, let block = lists[sizeClass].head {
+      lists[sizeClass].head = block.load(as: UnsafeMutableRawPointer?.self)
+      lists[sizeClass].count &-= 1
       block.storeBytes(of: sizeClass, as: Int.self)
-      return block + Self.headerBytes
+      return block + headerBytes
     }
-    guard let block = malloc(sizeClass < Self.classes ? 1 << (sizeClass + Self.smallestShift) : total) else { return nil }
+    return allocateNew(size, sizeClass)
+  }
+
+  private static func allocateNew(_ size: Int, _ sizeClass: Int) -> UnsafeMutableRawPointer? {
+    let (total, overflow) = size.addingReportingOverflow(headerBytes)
+    guard !overflow, let block = malloc(sizeClass < classes ? 1 << (sizeClass + smallestShift) : total) else { return nil }
     block.storeBytes(of: sizeClass, as: Int.self)
-    return block + Self.headerBytes
+    return block + headerBytes
   }
 
-  func free(_ pointer: UnsafeMutableRawPointer?) {
+  @inline(__always)
+  static func free(_ pointer: UnsafeMutableRawPointer?, _ lists: UnsafeMutablePointer<FreeList>) {
     guard let pointer else { return }
-    let block = pointer - Self.headerBytes
+    let block = pointer - headerBytes
     let sizeClass = block.load(as: Int.self)
-    guard sizeClass < Self.classes, counts[sizeClass] < Self.keptPerClass else { return Glibc.free(block) }
-    block.storeBytes(of: heads[sizeClass], as: UnsafeMutableRawPointer?.self)
-    heads[sizeClass] = block
-    counts[sizeClass] += 1
+    guard sizeClass < classes, lists[sizeClass].count < keptPerClass else { return Glibc.free(block) }
+    block.storeBytes(of: lists[sizeClass].head, as: UnsafeMutableRawPointer?.self)
+    lists[sizeClass].head = block
+    lists[sizeClass].count &+= 1
   }
 
-  func reallocate(_ pointer: UnsafeMutableRawPointer?, _ size: Int) -> UnsafeMutableRawPointer? {
-    guard let pointer else { return allocate(size) }
-    let block = pointer - Self.headerBytes
+  static func reallocate(
+    _ pointer: UnsafeMutableRawPointer?, _ size: Int, _ lists: UnsafeMutablePointer<FreeList>
+  ) -> UnsafeMutableRawPointer? {
+    guard let pointer else { return allocate(size, lists) }
+    let block = pointer - headerBytes
     let sizeClass = block.load(as: Int.self)
-    guard sizeClass < Self.classes else {
+    guard sizeClass < classes else {
       // A block of the system's allocator stays one, whatever its new size.
-      guard let moved = realloc(block, size + Self.headerBytes) else { return nil }
-      return moved + Self.headerBytes
+      guard let moved = realloc(block, size + headerBytes) else { return nil }
+      return moved + headerBytes
     }
-    let room = 1 << (sizeClass + Self.smallestShift) - Self.headerBytes
+    let room = 1 << (sizeClass + smallestShift) - headerBytes
     if size <= room { return pointer }
-    guard let larger = allocate(size) else { return nil }
+    guard let larger = allocate(size, lists) else { return nil }
     memcpy(larger, pointer, room)
-    free(pointer)
+    free(pointer, lists)
     return larger
   }
 }

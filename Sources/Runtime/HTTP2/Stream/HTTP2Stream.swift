@@ -23,8 +23,10 @@ package protocol HTTP2StreamHandler: AnyObject {
 package final class HTTP2Stream {
   /// The identifier on the wire.
   package internal(set) var id: Int32 = 0
+  /// The connection that it belongs to.
+  package var connection: HTTP2Connection { owner.takeUnretainedValue() }
   // SAFETY: a connection outlives its streams: it ends all of them before it goes.
-  package internal(set) unowned(unsafe) var connection: HTTP2Connection
+  private var owner: Unmanaged<HTTP2Connection>
   /// Who serves it. Left in place when the stream is recycled, so that the handler can be reused too.
   package var handler: (any HTTP2StreamHandler)?
   /// The peer's header list.
@@ -46,6 +48,8 @@ package final class HTTP2Stream {
   var isResetByPeer = false
   /// The stream is over.
   package internal(set) var isClosed = true
+  /// The request never left this side: its connection ended first, or took no new streams any more (client only).
+  package internal(set) var isUnsent = false
   /// Nothing will be added to ``outbound``.
   package private(set) var isOutboundFinished = false
   private var outboundTrailers: HeaderList?
@@ -53,11 +57,11 @@ package final class HTTP2Stream {
   /// At how many waiting bytes the handler is told; -1 when it did not ask.
   private var drainMark = -1
 
-  init(on connection: HTTP2Connection) { self.connection = connection }
+  init(on connection: HTTP2Connection) { owner = .passUnretained(connection) }
 
   func open(id: Int32, on connection: HTTP2Connection) {
     self.id = id
-    self.connection = connection
+    owner = .passUnretained(connection)
     isClosed = false
   }
 
@@ -70,6 +74,7 @@ package final class HTTP2Stream {
     unopenedBytes = 0
     hasReceivedHeaders = false
     isRemoteClosed = false
+    isUnsent = false
     isResetByPeer = false
     isOutboundFinished = false
     outboundTrailers = nil
@@ -82,7 +87,7 @@ package final class HTTP2Stream {
   /// Sends the response's headers. With `endsStream` nothing follows.
   package func respond(_ headers: HeaderList, endsStream: Bool) {
     guard !isClosed else { return }
-    connection.submitResponse(self, headers, endsStream: endsStream)
+    owner._withUnsafeGuaranteedRef { $0.submitResponse(self, headers, endsStream: endsStream) }
     isOutboundFinished = endsStream
     if endsStream { endUnreadRequest() }
   }
@@ -108,7 +113,7 @@ package final class HTTP2Stream {
   /// Gives the stream up at once, in both directions.
   package func reset(_ error: HTTP2ErrorCode) {
     guard !isClosed else { return }
-    connection.submitReset(self, error)
+    owner._withUnsafeGuaranteedRef { $0.submitReset(self, error) }
   }
 
   /// Asks for ``HTTP2StreamHandler/streamDrained(_:)``, once, when no more than so many bytes wait in ``outbound``.
@@ -118,15 +123,16 @@ package final class HTTP2Stream {
   package func notifyWhenDrained(to lowWater: Int = 0) { drainMark = lowWater }
 
   private func endUnreadRequest() {
-    if connection.role == .server && !isRemoteClosed { connection.expectEnd(of: self) }
+    guard !isRemoteClosed else { return }
+    owner._withUnsafeGuaranteedRef { if $0.role == .server { $0.expectEnd(of: self) } }
   }
 
   private func resumeSending() {
     if isDeferred {
       isDeferred = false
-      connection.resumeData(self)
+      owner._withUnsafeGuaranteedRef { $0.resumeData(self) }
     } else {
-      connection.scheduleFlush()
+      owner._withUnsafeGuaranteedRef { $0.scheduleFlush() }
     }
   }
 
@@ -143,7 +149,7 @@ package final class HTTP2Stream {
       flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
       if let outboundTrailers {
         flags.pointee |= NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
-        connection.submitTrailers(self, outboundTrailers)
+        owner._withUnsafeGuaranteedRef { $0.submitTrailers(self, outboundTrailers) }
       }
       endUnreadRequest()
     }
@@ -172,6 +178,6 @@ package final class HTTP2Stream {
   package func openWindow(_ count: Int) {
     guard count > 0 else { return }
     unopenedBytes -= count
-    connection.openWindow(self, count)
+    owner._withUnsafeGuaranteedRef { $0.openWindow(self, count) }
   }
 }

@@ -4,7 +4,7 @@ internal import Glibc
 package enum HeaderToken: UInt8, CaseIterable, Sendable {
   case other, method, path, scheme, authority, status, contentType, te, timeout, encoding, acceptEncoding, grpcStatus,
     grpcMessage,
-    grpcStatusDetails, authorization, userAgent, forwardedFor, origin
+    grpcStatusDetails, authorization, userAgent, forwardedFor, origin, requestID, traceParent
 
   /// Recognises a name by its length and bytes.
   @inline(__always)
@@ -20,11 +20,12 @@ package enum HeaderToken: UInt8, CaseIterable, Sendable {
       default: .other
       }
     case 10: matches(name, ":authority") ? .authority : matches(name, "user-agent") ? .userAgent : .other
-    case 11: matches(name, "grpc-status") ? .grpcStatus : .other
+    case 11: matches(name, "grpc-status") ? .grpcStatus : matches(name, "traceparent") ? .traceParent : .other
     case 12:
       switch name[0] {
       case UInt8(ascii: "c"): matches(name, "content-type") ? .contentType : .other
       case UInt8(ascii: "g"): matches(name, "grpc-timeout") ? .timeout : matches(name, "grpc-message") ? .grpcMessage : .other
+      case UInt8(ascii: "x"): matches(name, "x-request-id") ? .requestID : .other
       default: .other
       }
     case 13: matches(name, "grpc-encoding") ? .encoding : matches(name, "authorization") ? .authorization : .other
@@ -32,6 +33,32 @@ package enum HeaderToken: UInt8, CaseIterable, Sendable {
     case 20: matches(name, "grpc-accept-encoding") ? .acceptEncoding : .other
     case 23: matches(name, "grpc-status-details-bin") ? .grpcStatusDetails : .other
     default: .other
+    }
+  }
+
+  /// The name; nil for ``other``.
+  var name: StaticString? {
+    switch self {
+    case .other: nil
+    case .method: ":method"
+    case .path: ":path"
+    case .scheme: ":scheme"
+    case .authority: ":authority"
+    case .status: ":status"
+    case .contentType: "content-type"
+    case .te: "te"
+    case .timeout: "grpc-timeout"
+    case .encoding: "grpc-encoding"
+    case .acceptEncoding: "grpc-accept-encoding"
+    case .grpcStatus: "grpc-status"
+    case .grpcMessage: "grpc-message"
+    case .grpcStatusDetails: "grpc-status-details-bin"
+    case .authorization: "authorization"
+    case .userAgent: "user-agent"
+    case .forwardedFor: "x-forwarded-for"
+    case .origin: "origin"
+    case .requestID: "x-request-id"
+    case .traceParent: "traceparent"
     }
   }
 
@@ -47,6 +74,7 @@ package enum HeaderToken: UInt8, CaseIterable, Sendable {
 package final class HeaderBlock {
   private struct Field {
     var offset: UInt32
+    /// Bytes of the name in front of the value; a name that has a token is not stored.
     var nameCount: UInt16
     var valueCount: UInt32
     var token: HeaderToken
@@ -101,18 +129,22 @@ package final class HeaderBlock {
       isTooLarge = true
       return false
     }
-    let total = nameCount + valueCount
-    if byteCount + total > byteCapacity { growBytes(total) }
+    // The limit bounds all sums below.
+    if byteCount &+ nameCount &+ valueCount > byteCapacity { growBytes(nameCount + valueCount) }
     if count == fieldCapacity { growFields() }
-    memcpy(bytes + byteCount, name, nameCount)
-    memcpy(bytes + byteCount + nameCount, value, valueCount)
     let token = HeaderToken.of(name, nameCount)
+    let offset = byteCount
+    if token == .other {
+      memcpy(bytes + byteCount, name, nameCount)
+      byteCount &+= nameCount
+    }
+    memcpy(bytes + byteCount, value, valueCount)
+    byteCount &+= valueCount
     (fields + count).initialize(
       to: Field(
-        offset: UInt32(truncatingIfNeeded: byteCount), nameCount: UInt16(truncatingIfNeeded: nameCount),
+        offset: UInt32(truncatingIfNeeded: offset), nameCount: token == .other ? UInt16(truncatingIfNeeded: nameCount) : 0,
         valueCount: UInt32(truncatingIfNeeded: valueCount), token: token))
-    count += 1
-    byteCount += total
+    count &+= 1
     if token != .other { noteFirst(token) }
     return true
   }
@@ -140,7 +172,9 @@ package final class HeaderBlock {
     var name = name
     return name.withUTF8 { wanted in
       guard let base = wanted.baseAddress else { return nil }
-      for index in 0..<count where Int(fields[index].nameCount) == wanted.count {
+      let token = HeaderToken.of(base, wanted.count)
+      guard token == .other else { return text(token) }
+      for index in 0..<count where Int(fields[index].nameCount) == wanted.count && fields[index].token == .other {
         guard memcmp(bytes + Int(fields[index].offset), base, wanted.count) == 0 else { continue }
         return String(decoding: value(of: fields[index]), as: UTF8.self)
       }
@@ -152,9 +186,12 @@ package final class HeaderBlock {
   package func forEach(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ token: HeaderToken) -> Void) {
     for index in 0..<count {
       let field = fields[index]
-      let name = UnsafeRawBufferPointer(start: bytes + Int(field.offset), count: Int(field.nameCount))
-      guard name.first != UInt8(ascii: ":") else { continue }
-      body(name, value(of: field), field.token)
+      if let name = field.token.name {
+        guard name.utf8Start[0] != UInt8(ascii: ":") else { continue }
+        body(UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount), value(of: field), field.token)
+      } else {
+        body(UnsafeRawBufferPointer(start: bytes + Int(field.offset), count: Int(field.nameCount)), value(of: field), .other)
+      }
     }
   }
 
@@ -162,7 +199,7 @@ package final class HeaderBlock {
     UnsafeRawBufferPointer(start: bytes + Int(field.offset) + Int(field.nameCount), count: Int(field.valueCount))
   }
 
-  // Eighteen tokens, one byte each, without an array: a list has at most 255 fields that count here.
+  // A byte for each of the twenty tokens, without an array: a list has at most 255 fields that count here.
   private func firstIndex(_ token: HeaderToken) -> Int {
     withUnsafeBytes(of: first) { Int($0[Int(token.rawValue)]) }
   }

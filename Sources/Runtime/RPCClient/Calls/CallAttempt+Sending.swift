@@ -44,11 +44,17 @@ extension CallAttempt {
 
   private func add(compressed: Bool, _ encode: (ByteBuffer) throws(RPCError) -> Void) throws(RPCError) {
     guard outcome == nil else { throw ended }
+    let limit = plan.maximumRequestBytes ?? .max
+    func encodeWithinLimit(_ buffer: ByteBuffer) throws(RPCError) {
+      let start = buffer.count
+      try encode(buffer)
+      if buffer.count - start > limit { throw .messageTooLarge(buffer.count - start, limit: limit) }
+    }
     guard !isSendingFinished else { throw RPCError(.internal, "a request after the last one") }
     let compression = compressed ? plan.compression : .identity
     if let connection = reserved {
       let body = ByteBuffer()
-      try encode(body)
+      try encodeWithinLimit(body)
       return try submit(on: connection, body, compression)
     }
     guard let stream else { throw ended }
@@ -58,12 +64,24 @@ extension CallAttempt {
     for index in 0..<Envelope.prefixBytes { prefix[index] = compression == .identity || index > 0 ? 0 : 1 }
     output.commit(Envelope.prefixBytes)
     do throws(RPCError) {
-      if compression == .identity { try encode(output) } else { try part.coding.compressing(compression, into: output, encode) }
+      if compression == .identity {
+        try encodeWithinLimit(output)
+      } else {
+        try part.coding.compressing(compression, into: output, encodeWithinLimit)
+      }
     } catch {
       output.truncate(to: start)
       throw error
     }
     output.overwrite(bigEndian: UInt32(output.count - start - Envelope.prefixBytes), at: start + 1)
+    replay?.append(UnsafeRawBufferPointer(rebasing: output.bytes[start...]))
+    stream.outboundGrew()
+  }
+
+  /// Sends again what an earlier attempt has sent.
+  func send(_ replay: ReplayBuffer) {
+    guard let stream, !replay.bytes.isEmpty else { return }
+    stream.outbound.append(replay.bytes)
     stream.outboundGrew()
   }
 }

@@ -31,6 +31,10 @@ final class CallAttempt: HTTP2StreamHandler, @unchecked Sendable {
   private var leftover: ByteBuffer?
   private var isAbandoned = false
   private var hasReceivedData = false
+  /// Whether the response has begun, which the caller cannot unsee.
+  private var isCommitted = false
+  /// What was sent so far, as long as another attempt may need it.
+  var replay: ReplayBuffer?
   /// How far the response has been looked at: so many bytes are whole messages that nobody took yet.
   var scannedBytes = 0
   var scannedMessages = 0
@@ -62,18 +66,18 @@ final class CallAttempt: HTTP2StreamHandler, @unchecked Sendable {
     stream = connection.request(headers, endsStream: endsStream, handler: self)
     guard stream == nil else { return true }
     part.connectionIsExhausted(connection)
-    finish(.unprocessed("the connection takes no new calls"))
+    finish(.unprocessed("the connection takes no new calls", .neverSent))
     return false
   }
 
   // MARK: The end
 
   /// Ends the attempt from this side; what the server still says is of no interest.
-  func abandon(_ error: RPCError) {
+  func abandon(_ error: RPCError, _ reach: RetryState.Reach = .committed) {
     isAbandoned = true
     leftover = nil
     reserved = nil
-    finish(.failure(error))
+    finish(.failure(error, reach))
     stream?.reset(.cancel)
     stream = nil
   }
@@ -147,8 +151,11 @@ final class CallAttempt: HTTP2StreamHandler, @unchecked Sendable {
     switch ResponseHead.read(stream.headers, plan) {
     case .refused(let error):
       initialMetadata = ResponseHead.metadata(stream.headers, plan.wire)
-      abandon(error)
+      abandon(error, .processed)
     case .accepted(let compression):
+      // What a failed unary call of Connect says is all in its body.
+      isCommitted = plan.wire != .connectUnary || stream.headers.value(.status, is: "200")
+      if isCommitted { replay?.discard() }
       responseCompression = compression
       initialMetadata = ResponseHead.metadata(stream.headers, plan.wire)
       wake(&receivers)
@@ -165,7 +172,11 @@ final class CallAttempt: HTTP2StreamHandler, @unchecked Sendable {
 
   func streamReceivedEnd(_ stream: HTTP2Stream) {
     guard self.stream != nil else { return }
-    if outcome == nil { finish(judged(ResponseEnd.atEnd(of: stream, self, hasBody: hasReceivedData))) }
+    if outcome == nil {
+      var end = judged(ResponseEnd.atEnd(of: stream, self, hasBody: hasReceivedData))
+      end.reach = serverReach
+      finish(end)
+    }
     // Nobody reads what is still to be sent.
     if !isSendingFinished || !stream.outbound.isEmpty { stream.reset(.noError) }
   }
@@ -181,10 +192,15 @@ final class CallAttempt: HTTP2StreamHandler, @unchecked Sendable {
     }
     self.stream = nil
     guard outcome == nil else { return }
-    if error == .refusedStream {
-      finish(.unprocessed("the server refused the stream"))
+    if stream.isUnsent {
+      finish(.unprocessed("the connection ended before the call began", .neverSent))
+    } else if error == .refusedStream {
+      finish(.unprocessed("the server refused the stream", .refused))
     } else {
-      finish(.failure(ResponseEnd.error(forReset: error, connection: stream.connection)))
+      finish(.failure(ResponseEnd.error(forReset: error, connection: stream.connection), serverReach))
     }
   }
+
+  /// How far the attempt has come when it is the server, or the connection, that ends it.
+  private var serverReach: RetryState.Reach { isCommitted ? .committed : .processed }
 }

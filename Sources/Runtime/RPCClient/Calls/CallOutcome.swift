@@ -6,12 +6,17 @@ struct CallOutcome: Sendable {
   var error: RPCError?
   /// What came with the status.
   var trailingMetadata = Metadata()
-  /// Whether the server has certainly not begun the call, so that another attempt cannot do anything twice.
-  var isUnprocessed = false
+  /// How far the attempt came: whether another one may follow. What this side has decided itself counts as final.
+  var reach = RetryState.Reach.committed
+  /// What the server says about another attempt.
+  var pushback = RetryPushback.none
 
-  static func failure(_ error: RPCError) -> CallOutcome { CallOutcome(error: error, trailingMetadata: error.metadata) }
+  static func failure(_ error: RPCError, _ reach: RetryState.Reach = .committed) -> CallOutcome {
+    CallOutcome(error: error, trailingMetadata: error.metadata, reach: reach)
+  }
 
-  static func unprocessed(_ message: String) -> CallOutcome {
-    CallOutcome(error: RPCError(.unavailable, message), isUnprocessed: true)
+  /// The server has certainly not begun the call, so that another attempt cannot do anything twice.
+  static func unprocessed(_ message: String, _ reach: RetryState.Reach) -> CallOutcome {
+    CallOutcome(error: RPCError(.unavailable, message), reach: reach)
   }
 }

@@ -7,6 +7,8 @@ struct CallPlan: Sendable {
   let metadata: Metadata
   let deadline: Deadline?
   let waitsForReady: Bool
+  /// The most bytes that a request message may have, before it is compressed.
+  let maximumRequestBytes: Int?
   /// How requests are compressed.
   let compression: MessageCompression
   /// The most bytes that a response message may have, once restored.
@@ -15,15 +17,24 @@ struct CallPlan: Sendable {
   let codec: MessageCodec
   /// Whether the request travels in the URL.
   let usesGET: Bool
+  /// How failed calls are tried again.
+  let retry: RetryPolicy?
+  /// Attempts before this one that a server may have seen.
+  var previousAttempts = 0
 
   /// Whether there is exactly one response: the call is judged when it is over, not before.
   var hasOneResponse: Bool { method.kind == .unary || method.kind == .clientStreaming }
 
-  init(_ method: MethodInfo, _ options: CallOptions, _ configuration: ClientChannelConfiguration) {
+  init(_ method: MethodInfo, _ options: CallOptions, _ context: ClientChannelContext) {
+    let configuration = context.configuration
+    let config = context.methods[method]
+    let options = config?.applied(to: options) ?? options
     self.method = method
     metadata = options.metadata
     deadline = options.effectiveDeadline
     waitsForReady = options.waitsForReady
+    maximumRequestBytes = config?.maximumRequestBytes
+    retry = configuration.retriesFailedCalls ? config?.retry : nil
     compression = options.compression ?? configuration.compression
     maximumResponseBytes = options.maximumResponseBytes ?? configuration.maximumResponseBytes
     codec = configuration.codec.wire

@@ -4,21 +4,29 @@ internal import RPC
 internal import RPCWire
 
 extension ClientLoop {
-  /// How often a call is begun again that no server has begun.
-  private static let maximumAttempts = 3
-
-  /// Makes a unary call on this loop.
+  /// Makes a unary call on this loop, in as many attempts as it takes.
   func unary<Request: Message, Response: Message>(
     _ method: MethodDescriptor<Request, Response>, _ request: Request, _ options: CallOptions
   ) async throws(RPCError) -> ClientResponse<Response> {
-    let plan = CallPlan(method.info, options, configuration)
-    var number = 0
-    while true {
-      number += 1
-      if plan.deadline?.hasPassed == true { throw .deadlineExceeded }
-      let connection = try await connection(options, deadline: plan.deadline)
-      let attempt = CallAttempt(plan, on: self)
-      if attempt.start(on: connection) {
+    let plan = CallPlan(method.info, options, context)
+    var (attempt, outcome) = await unaryAttempt(plan, request)
+    if outcome.error != nil {
+      let series = RetrySeries(plan, on: self)
+      while let error = outcome.error {
+        guard try await series.goesOn(after: outcome) else { throw error }
+        (attempt, outcome) = await unaryAttempt(series.plan, request)
+      }
+    }
+    context.throttle?.succeeded()
+    guard let attempt else { throw .noResponse }
+    return try attempt.response()
+  }
+
+  /// One attempt, to its end; none when there is no connection to make it on.
+  private func unaryAttempt<Request: Message>(_ plan: CallPlan, _ request: Request) async -> (CallAttempt?, CallOutcome) {
+    do throws(RPCError) {
+      let attempt = try await startAttempt(plan)
+      if attempt.outcome == nil {
         do throws(RPCError) {
           try attempt.add(request, compressed: true)
           try attempt.finishSending()
@@ -27,21 +35,25 @@ extension ClientLoop {
         }
         await attempt.waitForEnd()
       }
-      guard attempt.outcome?.isUnprocessed == true, number < Self.maximumAttempts else { return try attempt.response() }
+      return (attempt, attempt.outcome.unsafelyUnwrapped)
+    } catch {
+      return (nil, .failure(error, noConnectionReach(error)))
     }
   }
 
-  /// Begins a call of any kind.
-  func begin(_ plan: CallPlan, _ options: CallOptions) async throws(RPCError) -> StreamingCall {
-    var number = 0
-    while true {
-      number += 1
-      if plan.deadline?.hasPassed == true { throw .deadlineExceeded }
-      let connection = try await connection(options, deadline: plan.deadline)
-      let attempt = CallAttempt(plan, on: self)
-      if attempt.start(on: connection) { return StreamingCall(attempt) }
-      if number == Self.maximumAttempts, let error = attempt.outcome?.error { throw error }
-    }
+  /// Begins an attempt on a connection, which may end it at once.
+  func startAttempt(_ plan: CallPlan, _ replay: ReplayBuffer? = nil) async throws(RPCError) -> CallAttempt {
+    if plan.deadline?.hasPassed == true { throw .deadlineExceeded }
+    let connection = try await connection(waitsForReady: plan.waitsForReady, deadline: plan.deadline)
+    let attempt = CallAttempt(plan, on: self)
+    attempt.replay = replay
+    _ = attempt.start(on: connection)
+    return attempt
+  }
+
+  /// Whether another attempt may follow one that got no connection: a policy for UNAVAILABLE covers that.
+  func noConnectionReach(_ error: RPCError) -> RetryState.Reach {
+    error.code == .unavailable && !isClosed ? .processed : .committed
   }
 }
 

@@ -4,62 +4,64 @@ internal import RPC
 
 /// A call of any kind as its user holds it, on any task; all work is done on the loop of its connection.
 final class StreamingCall: ClientCall, PayloadCall {
-  private let attempt: CallAttempt
+  private let call: RetriedCall
   private let loop: EventLoop
 
-  init(_ attempt: CallAttempt) {
-    self.attempt = attempt
-    loop = attempt.part.loop
+  init(_ call: RetriedCall) {
+    self.call = call
+    loop = call.part.loop
   }
 
   // MARK: Sending
 
   func send<M: Message>(_ message: M, compressed: Bool) async throws(RPCError) {
     try await loop.visit { () async throws(RPCError) in
-      try self.attempt.add(message, compressed: compressed)
-      try await self.attempt.waitForRoom()
+      try await self.call.send { (attempt) throws(RPCError) in try attempt.add(message, compressed: compressed) }
     }
   }
 
   func send(payload: [UInt8]) async throws(RPCError) {
     try await loop.visit { () async throws(RPCError) in
-      try self.attempt.add(payload: payload, compressed: true)
-      try await self.attempt.waitForRoom()
+      try await self.call.send { (attempt) throws(RPCError) in try attempt.add(payload: payload, compressed: true) }
     }
   }
 
   func finishSending() async throws(RPCError) {
-    try await loop.visit { () async throws(RPCError) in try self.attempt.finishSending() }
+    try await loop.visit { () async throws(RPCError) in try await self.call.finishSending() }
   }
 
   // MARK: Receiving
 
   func receive<M: Message>(_ type: M.Type) async throws(RPCError) -> M? {
-    try await loop.visit { () async throws(RPCError) in try await self.attempt.receive(type) }
+    try await loop.visit { () async throws(RPCError) in
+      try await self.call.receive { (attempt) async throws(RPCError) in try await attempt.receive(type) }
+    }
   }
 
   func receivePayload() async throws(RPCError) -> [UInt8]? {
-    try await loop.visit { () async throws(RPCError) in try await self.attempt.receivePayload() }
+    try await loop.visit { () async throws(RPCError) in
+      try await self.call.receive { (attempt) async throws(RPCError) in try await attempt.receivePayload() }
+    }
   }
 
   func initialMetadata() async throws(RPCError) -> Metadata {
-    try await loop.visit { () async throws(RPCError) in try await self.attempt.headers() }
+    try await loop.visit { () async throws(RPCError) in try await self.call.headers() }
   }
 
   func trailingMetadata() async -> Metadata {
-    await loop.visit { self.attempt.outcome?.trailingMetadata ?? Metadata() }
+    await loop.visit { self.call.attempt.outcome?.trailingMetadata ?? Metadata() }
   }
 
-  func responseWasCompressed() async -> Bool { await loop.visit { self.attempt.responseWasCompressed } }
+  func responseWasCompressed() async -> Bool { await loop.visit { self.call.attempt.responseWasCompressed } }
 
   // MARK: The end
 
   func cancel() {
-    onLoop { self.attempt.abandon(RPCError(.cancelled, "the call was cancelled")) }
+    onLoop { self.call.cancel() }
   }
 
   /// The scope of the call is over: whatever still goes on ends.
-  func leave() { onLoop { self.attempt.leave() } }
+  func leave() { onLoop { self.call.leave() } }
 
   private func onLoop(_ body: @escaping @Sendable () -> Void) {
     if loop.isCurrent { body() } else { loop.execute(body) }

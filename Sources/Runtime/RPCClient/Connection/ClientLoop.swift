@@ -22,7 +22,7 @@ final class ClientLoop: ResolutionSubscriber, @unchecked Sendable {
   private var next = 0
   private var waiters: [ConnectionWaiter] = []
   private var isAwake = false
-  private var isClosed = false
+  private(set) var isClosed = false
   /// Why there are no addresses; nil while there are, or while they are being looked for.
   private var resolutionFailure: RPCError?
   private let resolutionTimer = LoopTimer()
@@ -48,12 +48,12 @@ final class ClientLoop: ResolutionSubscriber, @unchecked Sendable {
   var state: ChannelState { ChannelState(rawValue: published.load(ordering: .relaxed)) ?? .idle }
 
   /// The connection to call on, made if there is none.
-  func connection(_ options: CallOptions, deadline: Deadline?) async throws(RPCError) -> HTTP2Connection {
+  func connection(waitsForReady: Bool, deadline: Deadline?) async throws(RPCError) -> HTTP2Connection {
     if let connection = pick() { return connection }
     guard !isClosed else { throw Self.closed }
     wake()
-    if let failure, !options.waitsForReady { throw failure }
-    let waiter = ConnectionWaiter(on: loop, waitsForReady: options.waitsForReady)
+    if let failure, !waitsForReady { throw failure }
+    let waiter = ConnectionWaiter(on: loop, waitsForReady: waitsForReady)
     waiters.append(waiter)
     return try await waiter.wait(until: deadline)
   }

@@ -9,13 +9,18 @@ struct GRPCStatus {
   private var message: String?
   private var details: [UInt8]?
   private var metadata: Metadata
+  private var pushback: String?
 
   init(_ trailers: HeaderBlock) {
     status = trailers.text(.grpcStatus)
     message = trailers.value(.grpcMessage).map { PercentEncoding.decode($0) }
     details = trailers.value(.grpcStatusDetails).flatMap { MetadataBase64.decode($0) }
     metadata = GRPCHeaders.metadata(trailers)
+    // Only failures have one, and most calls do not fail.
+    if status != "0" { pushback = trailers.text(named: Self.pushbackName) }
   }
+
+  private static let pushbackName = "grpc-retry-pushback-ms"
 
   /// Reads the content of gRPC-Web's last envelope.
   init?(webTrailers bytes: UnsafeRawBufferPointer) {
@@ -26,6 +31,7 @@ struct GRPCStatus {
       case "grpc-status": status = value
       case "grpc-message": message = PercentEncoding.decode(value.utf8)
       case "grpc-status-details-bin": details = MetadataBase64.decode(value.utf8)
+      case Self.pushbackName: pushback = value
       default:
         guard Metadata.isValidName(name), !ReservedHeaders.contains(name) else { continue }
         if let entry = Metadata.Entry(header: name, value) { metadata.append(entry) }
@@ -44,6 +50,8 @@ struct GRPCStatus {
     }
     guard code != .ok else { return CallOutcome(trailingMetadata: metadata) }
     let details = details.map(StatusDetails.decode) ?? []
-    return .failure(RPCError(code, message ?? "", details: details, metadata: metadata))
+    var outcome = CallOutcome.failure(RPCError(code, message ?? "", details: details, metadata: metadata))
+    outcome.pushback = RetryPushback(pushback)
+    return outcome
   }
 }

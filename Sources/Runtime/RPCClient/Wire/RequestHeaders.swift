@@ -15,6 +15,7 @@ enum RequestHeaders {
     } else {
       list.append("te", "trailers")
       if let deadline = plan.deadline { list.append("grpc-timeout", Timeout.encode(deadline.timeLeft)) }
+      if plan.previousAttempts > 0 { list.append("grpc-previous-rpc-attempts", "\(plan.previousAttempts)") }
       if plan.wire == .grpcWeb { list.append("x-grpc-web", "1") }
     }
     let compression = plan.wire == .connectUnary ? bodyCompression : plan.compression

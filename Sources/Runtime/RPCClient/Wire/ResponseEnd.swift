@@ -60,7 +60,9 @@ enum ResponseEnd {
 
   /// What a reset stream means, by the table of gRPC over HTTP/2.
   static func error(forReset error: HTTP2ErrorCode, connection: HTTP2Connection) -> RPCError {
-    if connection.isClosed { return RPCError(.unavailable, "the connection was lost") }
+    if connection.isClosed {
+      return RPCError(.unavailable, "the connection was lost" + (connection.failure.map { ": \($0.message)" } ?? ""))
+    }
     let code: StatusCode =
       switch error {
       case .cancel: .cancelled

@@ -125,7 +125,9 @@ struct InProcessTests {
     try await run(handlers: handlers) { _, client, _ in
       #expect(await error { try await client.echo(options: .timeout(.milliseconds(50))) }?.code == .deadlineExceeded)
     }
-    for _ in 0..<200 where seen.withLock({ $0 }) == nil { try await Task.sleep(for: .milliseconds(10)) }  // between two looks
+    for _ in 0..<200 where seen.withLock({ $0 }) == nil {
+      try await Task.sleep(for: .milliseconds(10))  // between two looks
+    }
     // Whichever of the two clocks was first.
     let code = seen.withLock { $0 }
     #expect(code == .deadlineExceeded || code == .cancelled)
@@ -213,6 +215,16 @@ struct InProcessTests {
         #expect(await error { try await call.send(ChatRequest(text: "late")) }?.code == .cancelled)
       }
     }
+  }
+
+  @Test("A handler that answers before it has read all counts, and the caller's late requests are no failure")
+  func early() async throws {
+    let route = MethodRoute.clientStreaming(Methods.sum) { (_: RequestStream<SumRequest>, _) in SumResponse(total: 7) }
+    let channel = InProcessChannel(services: [ServiceRoutes(EchoService.descriptor, [route])], queuedMessages: 1)
+    let response = try await EchoService.Client(channel).sum(options: .timeout(.seconds(20))) { requests in
+      while true { try await requests.write(SumRequest(number: 1)) }
+    }
+    #expect(response.total == 7)
   }
 
   @Test("Leaving a stream early cancels its handler, and the error of the scope comes back as it was")

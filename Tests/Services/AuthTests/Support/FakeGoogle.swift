@@ -120,8 +120,11 @@ final class FakeGoogle: HTTPSending {
     case .none: break
     case .status(let status, let text): return HTTPResponse(status: status, body: Array(text.utf8))
     case .hang:
-      hanging.fire()
-      await withCheckedContinuation { continuation in state.withLock { $0.held.append(continuation) } }
+      await withCheckedContinuation { continuation in
+        state.withLock { $0.held.append(continuation) }
+        // Only now: who hears it may release all that hang.
+        hanging.fire()
+      }
     }
     return answer(path, request.body ?? [])
   }

@@ -2,7 +2,20 @@
 enum JSONBytes {
   /// The text between its quotes, without them.
   static func appendEscaped(_ text: String, to bytes: inout [UInt8]) {
-    for byte in text.utf8 {
+    let utf8 = text.utf8
+    // Nearly all text is as it must be: addresses and identifiers.
+    let isCopied: Void? = utf8.withContiguousStorageIfAvailable { text in
+      if text.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
+        bytes.append(contentsOf: text)
+      } else {
+        escape(text, to: &bytes)
+      }
+    }
+    if isCopied == nil { escape(utf8, to: &bytes) }
+  }
+
+  private static func escape(_ text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
+    for byte in text {
       switch byte {
       case UInt8(ascii: "\""), UInt8(ascii: "\\"):
         bytes.append(UInt8(ascii: "\\"))
@@ -24,8 +37,14 @@ enum JSONBytes {
     let microseconds = nanoseconds / 1_000
     append(microseconds / 1_000, to: &bytes)
     bytes.append(UInt8(ascii: "."))
-    let rest = microseconds % 1_000
-    for digit in [rest / 100, rest / 10 % 10, rest % 10] { bytes.append(0x30 + UInt8(digit)) }
+    appendThree(microseconds % 1_000, to: &bytes)
+  }
+
+  /// A number below a thousand with three digits.
+  static func appendThree(_ number: UInt64, to bytes: inout [UInt8]) {
+    bytes.append(0x30 + UInt8(truncatingIfNeeded: number / 100))
+    bytes.append(0x30 + UInt8(truncatingIfNeeded: number / 10 % 10))
+    bytes.append(0x30 + UInt8(truncatingIfNeeded: number % 10))
   }
 
   static func append(_ number: UInt64, to bytes: inout [UInt8]) {

@@ -13,8 +13,7 @@ struct TimestampCache {
       text = Self.format(second)
     }
     bytes.append(contentsOf: text)
-    let milliseconds = rest / 1_000_000
-    Self.append(milliseconds, digits: 3, to: &bytes)
+    JSONBytes.appendThree(UInt64(rest / 1_000_000), to: &bytes)
     bytes.append(UInt8(ascii: "Z"))
   }
 

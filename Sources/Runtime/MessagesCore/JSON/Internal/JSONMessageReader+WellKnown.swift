@@ -76,6 +76,9 @@ extension JSONMessageReader {
     if inner.wellKnown != nil {
       guard let value = object["value"] else { throw DecodeError(.invalidValue, "an Any has no value") }
       try message(value, into: content, inner)
+    } else if inner.name == "google.protobuf.Empty", let value = object["value"] {
+      // Some write an Empty like the messages with a form of their own, others like any message without fields.
+      try message(value, into: content, inner)
     } else {
       try members(of: object, into: content, inner, skippingType: true)
     }

@@ -85,16 +85,14 @@ extension JSONMessageWriter {
     out.beginObject()
     out.name("@type")
     out.string(url)
-    var copy = self
     try registry.wire.unpack(content, as: inner) { content throws(EncodeError) in
       if inner.wellKnown != nil {
-        copy.out.name("value")
-        try copy.message(content, inner)
+        out.name("value")
+        try message(content, inner)
       } else {
-        try copy.members(content, inner)
+        try members(content, inner)
       }
     }
-    self = copy
     out.endObject()
   }
 }

@@ -4,6 +4,8 @@ import JSON
 struct JSONMessageWriter {
   let options: JSONEncodingOptions
   var out: JSONWriter
+  /// Messages around the one being written. Slots are bounded when they are filled; what an `Any` holds is not among them.
+  private var depth = 0
 
   init(options: JSONEncodingOptions) {
     self.options = options
@@ -12,6 +14,11 @@ struct JSONMessageWriter {
 
   /// Writes a message in its own form.
   mutating func message(_ slots: MessageSlots, _ descriptor: MessageDescriptor) throws(EncodeError) {
+    guard depth <= DecodeLimits.maximumDepth else {
+      throw EncodeError(.tooDeep, "messages nested deeper than \(DecodeLimits.maximumDepth)")
+    }
+    depth += 1
+    defer { depth -= 1 }
     if descriptor.wellKnown != nil { return try wellKnown(slots, descriptor) }
     out.beginObject()
     try members(slots, descriptor)
