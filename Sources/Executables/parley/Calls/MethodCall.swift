@@ -16,19 +16,39 @@ struct MethodCall: Sendable {
   ///
   /// - Throws: `RPCError` with its status; `ValidationError` for a request that cannot be read, which ends the call.
   func run(on channel: some PayloadChannel, _ options: CallOptions) async throws {
+    let (faults, fault) = AsyncStream.makeStream(of: (any Error).self)
     do {
-      try await channel.streamPayloads(method, options) { call in
-        try await withThrowingTaskGroup(of: Part.self) { parts in
-          parts.addTask { try await send(to: call) }
-          parts.addTask { try await receive(from: call) }
-          // Responses end the call, whether or not somebody still has requests.
-          while let part = try await parts.next(), part != .responses {}
-          parts.cancelAll()
+      try await withThrowingTaskGroup(of: Void.self) { tasks in
+        tasks.addTask {
+          defer { fault.finish() }
+          try await exchange(on: channel, options, fault)
         }
+        // A request that cannot be read ends the call by cancelling the task that made it.
+        for await error in faults { throw error }
+        try await tasks.waitForAll()
       }
     } catch let error as RPCError {
       if isVerbose { MetadataReport.note("trailing", error.metadata) }
       throw error
+    }
+  }
+
+  private func exchange(
+    on channel: some PayloadChannel, _ options: CallOptions, _ fault: AsyncStream<any Error>.Continuation
+  ) async throws {
+    try await channel.streamPayloads(method, options) { call in
+      try await withThrowingTaskGroup(of: Part.self) { parts in
+        parts.addTask {
+          do { return try await send(to: call) } catch {
+            fault.yield(error)
+            return .requests
+          }
+        }
+        parts.addTask { try await receive(from: call) }
+        // Responses end the call, whether or not somebody still has requests.
+        while let part = try await parts.next(), part != .responses {}
+        parts.cancelAll()
+      }
     }
   }
 

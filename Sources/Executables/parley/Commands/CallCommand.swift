@@ -52,8 +52,12 @@ struct CallCommand: AsyncParsableCommand {
       let schema = Schema(connection.reflection)
       let info = try await schema.method(method, asksServer: reflect)
       let text = MessageText(schema: schema, codec: wire.codec.codec)
-      let call = MethodCall(
-        method: info, text: text, requests: try requests(of: info), isVerbose: verbose, loop: connection.loop)
+      let requests = try requests(of: info)
+      if case .given(let given) = requests {
+        // What is wrong with them is told before anybody is called.
+        for request in given { _ = try await text.payload(request, as: info.requestDescriptor) }
+      }
+      let call = MethodCall(method: info, text: text, requests: requests, isVerbose: verbose, loop: connection.loop)
       let deadline = info.kind == .unary ? connection.deadline : connection.chosenDeadline
       try await call.run(on: connection.channel, CallOptions(metadata: metadata, deadline: deadline, prefersGET: get))
     }

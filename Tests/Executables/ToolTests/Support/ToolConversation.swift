@@ -61,7 +61,8 @@ final class ToolConversation: @unchecked Sendable {
         var ready = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
         guard poll(&ready, 1, 20_000) > 0 else { throw ToolFailure(description: "no output within 20 s") }
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
-        return Array(chunk.prefix(max(0, read(output, &chunk, chunk.count))))
+        let count = read(output, &chunk, chunk.count)
+        return Array(chunk.prefix(max(0, count)))
       }
       guard !chunk.isEmpty else { return nil }
       received += chunk
