@@ -136,8 +136,8 @@ let package = Package(
     executable(
       "parley", at: "Sources/Executables/parley",
       [
-        "ParleyAPI", "DynamicMessages", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "WellKnown", "JSON", "Outbound", "PostgreSQL",
-        arguments, log,
+        "ParleyAPI", "DynamicMessages", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "WellKnown",
+        "JSON", "Outbound", "PostgreSQL", arguments, log,
       ], exclude: ["README.md"]),
     executable(
       "parley-sandbox", at: "Sources/Executables/parley-sandbox",
@@ -236,8 +236,8 @@ let package = Package(
     tests(
       "Executables/ToolTests",
       [
-        "parley", "parley-sandbox", "JOSE", "JSON", "TestSupport", "EventLoop", "HTTP2", "Outbound", "ParleyAPI", "RPC",
-        "RPCServer",
+        "parley", "parley-sandbox", "JOSE", "JSON", "TestAPI", "TestSupport", "DynamicMessages", "EventLoop", "HTTP2",
+        "MessagesCore", "MessagesWire", "Outbound", "ParleyAPI", "RPC", "RPCServer", "WellKnown",
       ]),
   ]
 )

@@ -89,7 +89,7 @@ seek '(^|[^.A-Za-z_])print\(' $(printf '%s\n' "${sources[@]}" | grep -E '^Source
 
 # What waits for a signal with a deadline has to pause between two looks: it is support code, or says so on its line.
 seek '(Task|Thread)\.sleep|\busleep\(|\bnanosleep\(|[^.A-Za-z_]sleep\(' "${tests[@]}" \
-  | { grep -vE '/Support/|/Benchmarks/|DemoProcess\.swift|func sleep|MonotonicInstant\.now\(\) <|// between two looks' || true; } | law 'test that sleeps' 'wait for a signal with a deadline'
+  | { grep -vE '/Support/|/Adapters/|/Benchmarks/|DemoProcess\.swift|func sleep|MonotonicInstant\.now\(\) <|// between two looks' || true; } | law 'test that sleeps' 'wait for a signal with a deadline'
 
 seek '@(Test|Suite)\("[^"]*B-[0-9]+[^"]*B-[0-9]+[^"]*B-[0-9]+[^"]*B-[0-9]+' "${tests[@]}" \
   | law 'crowded test name' 'at most three specification ids: one failure, one meaning'

@@ -22,6 +22,13 @@ trap 'exit 143' TERM
 
 clients() {
   Tests/Judges/grpc-cpp.sh
+  local packages=$PWD/.local/judges/python wanted=Tests/Interop/requirements.txt
+  if ! cmp -s "$wanted" "$packages/requirements.txt"; then
+    rm -rf "$packages"
+    "$python" -m pip --disable-pip-version-check --no-input install -q --only-binary :all: --target "$packages" -r "$wanted"
+    cp "$wanted" "$packages/requirements.txt"
+  fi
+  export PYTHONPATH=$PYTHONPATH:$packages
   "$python" -m unittest discover -v -s Tests/Interop -p "${PARLEY_INTEROP_PATTERN:-test_*.py}"
 }
 
@@ -53,8 +60,8 @@ for part in "${parts[@]}"; do
   start=$SECONDS log=.local/logs/interop-$part.log
   printf 'interop: %s\n' "$part"
   if Tests/Interop/run.sh --part "$part" 2>&1 | tee "$log"; then result=passed; else result=FAILED failed+=("$part"); fi
-  # The last line that counts something.
-  count=$(grep -E '[0-9]' "$log" | grep -vE '^(OK|interop: the logs)' | tail -n 1 | cut -c 1-110 || true)
+  # The last line that says how many.
+  count=$(grep -E '^Ran [0-9]|[0-9] (passed|successes|cases)|[0-9] of [0-9]|successes' "$log" | tail -n 1 | cut -c 1-130 || true)
   said+=("$(printf '%-9s %s in %d s: %s' "$part" "$result" $((SECONDS - start)) "$count")")
 done
 

@@ -38,13 +38,7 @@ extension MessageDescriptor {
 
 extension MessageRegistry {
   /// A registry of what a pool declares, for the content of `google.protobuf.Any`.
-  ///
-  /// - Parameter missed: Told the full name of each message that was asked for in vain.
-  public init(_ pool: DescriptorPool, missed: @escaping @Sendable (String) -> Void = { _ in }) {
-    self.init(wire: WireFormat()) { name in
-      if let message = try? pool.message(name) { return message }
-      missed(name)
-      return nil
-    }
+  public init(_ pool: DescriptorPool) {
+    self.init(wire: WireFormat()) { name in try? pool.message(name) }
   }
 }

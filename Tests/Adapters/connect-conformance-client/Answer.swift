@@ -5,16 +5,16 @@ import MessagesCore
 /// A response of the judge's service.
 protocol Answer: Message {
   /// What it carries.
-  var payload: Conformance.ConformancePayload? { get }
+  var payload: Judged.ConformancePayload? { get }
 }
 
-extension Conformance.UnaryResponse: Answer {}
-extension Conformance.IdempotentUnaryResponse: Answer {}
-extension Conformance.ServerStreamResponse: Answer {}
-extension Conformance.ClientStreamResponse: Answer {}
-extension Conformance.BidiStreamResponse: Answer {}
+extension Judged.UnaryResponse: Answer {}
+extension Judged.IdempotentUnaryResponse: Answer {}
+extension Judged.ServerStreamResponse: Answer {}
+extension Judged.ClientStreamResponse: Answer {}
+extension Judged.BidiStreamResponse: Answer {}
 
-extension Conformance.UnimplementedResponse: Answer {
+extension Judged.UnimplementedResponse: Answer {
   /// Nothing.
-  var payload: Conformance.ConformancePayload? { nil }
+  var payload: Judged.ConformancePayload? { nil }
 }

@@ -20,7 +20,7 @@ struct ConformanceClient {
     let room = DispatchSemaphore(value: Self.maximumCalls)
     let broken = Broken()
     // Reading blocks, so it stays on the main thread, which no loop needs.
-    while let request = try pipe.read(Conformance.ClientCompatRequest.self) {
+    while let request = try pipe.read(Judged.ClientCompatRequest.self) {
       try broken.check()
       room.wait()
       running.enter()
@@ -28,7 +28,7 @@ struct ConformanceClient {
       group.takeLeastBusy().spawn {
         let result = await RequestedCall(request, usesUnaryCalls: usesUnaryCalls).result(on: group)
         do {
-          try pipe.write(Conformance.ClientCompatResponse(testName: request.testName, result: result))
+          try pipe.write(Judged.ClientCompatResponse(testName: request.testName, result: result))
         } catch {
           broken.note(error)
         }

@@ -5,19 +5,19 @@ import RPC
 
 /// The messages of one call, sent, received and given up as the judge asks.
 struct Conversation<Request: Message, Response: Answer> {
-  private let request: Conformance.ClientCompatRequest
+  private let request: Judged.ClientCompatRequest
   private let stream: ClientStream<Request, Response>
   private var responses: ResponseStream<Response>
-  private var result = Conformance.ClientResponseResult()
+  private var result = Judged.ClientResponseResult()
 
-  init(_ request: Conformance.ClientCompatRequest, _ stream: ClientStream<Request, Response>) {
+  init(_ request: Judged.ClientCompatRequest, _ stream: ClientStream<Request, Response>) {
     self.request = request
     self.stream = stream
     responses = stream.responses
   }
 
   /// Holds the whole conversation; what came of it.
-  mutating func hold(with messages: [Request]) async -> Conformance.ClientResponseResult {
+  mutating func hold(with messages: [Request]) async -> Judged.ClientResponseResult {
     do throws(RPCError) {
       try await talk(messages)
     } catch {

@@ -8,16 +8,16 @@ import RPCClient
 
 /// One call that the judge asks for, on a channel of its own.
 struct RequestedCall {
-  private let request: Conformance.ClientCompatRequest
+  private let request: Judged.ClientCompatRequest
   private let usesUnaryCalls: Bool
 
-  init(_ request: Conformance.ClientCompatRequest, usesUnaryCalls: Bool) {
+  init(_ request: Judged.ClientCompatRequest, usesUnaryCalls: Bool) {
     self.request = request
     self.usesUnaryCalls = usesUnaryCalls
   }
 
   /// What became of it; an error only when it could not be made at all.
-  func result(on group: EventLoopGroup) async -> Conformance.ClientCompatResponse.Result {
+  func result(on group: EventLoopGroup) async -> Judged.ClientCompatResponse.Result {
     let channel: ClientChannel
     do { channel = try self.channel(on: group) } catch { return .error(.init(message: "\(error)")) }
     let result = await result(through: channel)
@@ -25,7 +25,7 @@ struct RequestedCall {
     return result
   }
 
-  private func result(through channel: ClientChannel) async -> Conformance.ClientCompatResponse.Result {
+  private func result(through channel: ClientChannel) async -> Judged.ClientCompatResponse.Result {
     do {
       return .response(try await dispatched(through: channel))
     } catch let error as RPCError {
@@ -89,22 +89,22 @@ struct RequestedCall {
 
 extension RequestedCall {
   /// Makes the call with the types of its method.
-  private func dispatched(through channel: ClientChannel) async throws -> Conformance.ClientResponseResult {
+  private func dispatched(through channel: ClientChannel) async throws -> Judged.ClientResponseResult {
     switch request.method ?? "" {
     case "IdempotentUnary":
-      return try await made(Conformance.ConformanceService.Methods.idempotentUnary, through: channel)
+      return try await made(Judged.ConformanceService.Methods.idempotentUnary, through: channel)
     case "Unimplemented":
-      return try await made(Conformance.ConformanceService.Methods.unimplemented, through: channel)
+      return try await made(Judged.ConformanceService.Methods.unimplemented, through: channel)
     default: break
     }
     switch request.streamType {
-    case .unary: return try await made(method(.unary, Conformance.ConformanceService.Methods.unary), through: channel)
+    case .unary: return try await made(method(.unary, Judged.ConformanceService.Methods.unary), through: channel)
     case .clientStream:
-      return try await made(method(.clientStreaming, Conformance.ConformanceService.Methods.clientStream), through: channel)
+      return try await made(method(.clientStreaming, Judged.ConformanceService.Methods.clientStream), through: channel)
     case .serverStream:
-      return try await made(method(.serverStreaming, Conformance.ConformanceService.Methods.serverStream), through: channel)
+      return try await made(method(.serverStreaming, Judged.ConformanceService.Methods.serverStream), through: channel)
     case .halfDuplexBidiStream, .fullDuplexBidiStream:
-      return try await made(method(.bidirectional, Conformance.ConformanceService.Methods.bidiStream), through: channel)
+      return try await made(method(.bidirectional, Judged.ConformanceService.Methods.bidiStream), through: channel)
     default: throw Refusal("the kind \(request.streamType) of call is not known here")
     }
   }
@@ -119,7 +119,7 @@ extension RequestedCall {
 
   private func made<Request: Message, Response: Answer>(
     _ method: MethodDescriptor<Request, Response>, through channel: ClientChannel
-  ) async throws -> Conformance.ClientResponseResult {
+  ) async throws -> Judged.ClientResponseResult {
     let messages = try request.requestMessages.map { any throws(RPCError) in try any.unpacked(Request.self) }
     var options = CallOptions(metadata: try Metadata(request.requestHeaders), prefersGET: request.useGetHTTPMethod)
     if let milliseconds = request.timeoutMs { options.deadline = .after(.milliseconds(milliseconds)) }
@@ -134,7 +134,7 @@ extension RequestedCall {
 
   private func unary<Request: Message, Response: Answer>(
     _ method: MethodDescriptor<Request, Response>, _ message: Request, _ options: CallOptions, through channel: ClientChannel
-  ) async throws -> Conformance.ClientResponseResult {
+  ) async throws -> Judged.ClientResponseResult {
     if request.requestDelayMs > 0 { try await Task.sleep(for: .milliseconds(request.requestDelayMs)) }
     do throws(RPCError) {
       let response = try await channel.unary(method, message, options)

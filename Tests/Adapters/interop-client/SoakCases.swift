@@ -24,8 +24,8 @@ enum SoakCases {
         let response = try await channel.unary(
           GRPCTesting.TestService.Methods.unaryCall,
           .init(responseSize: options.responseBytes, payload: .zeros(options.requestBytes)), .init())
-        try (response.message.payload ?? .init()).expectZeros(options.responseBytes)
         let took = MonotonicInstant.now().duration(since: started)
+        try (response.message.payload ?? .init()).expectZeros(options.responseBytes)
         try expect(took <= .milliseconds(options.maximumLatencyMilliseconds), "it took \(took)")
       } catch {
         failures += 1

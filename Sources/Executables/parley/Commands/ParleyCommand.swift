@@ -4,7 +4,7 @@ import ArgumentParser
 struct ParleyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "parley",
-    abstract: "Talk to Parley's services from the command line.",
+    abstract: "Talk to Parley's services, and to any other gRPC or Connect server, from the command line.",
     discussion: """
       Where the service is: --target, else PARLEY_TARGET, else what 'make run' has started in this checkout (.local/run.env).
 
@@ -12,6 +12,7 @@ struct ParleyCommand: AsyncParsableCommand {
       """,
     version: Version.text,
     subcommands: [
-      CallCommand.self, TokenCommand.self, WhoAmICommand.self, IDTokenCommand.self, DemoCommand.self, VersionCommand.self,
+      CallCommand.self, ListCommand.self, DescribeCommand.self, TokenCommand.self, WhoAmICommand.self, IDTokenCommand.self,
+      DemoCommand.self, VersionCommand.self,
     ])
 }

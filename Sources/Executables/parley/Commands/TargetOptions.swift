@@ -9,8 +9,12 @@ struct TargetOptions: ParsableArguments {
   @Option(help: .init("Trust the certificates in this PEM file; turns --tls on.", valueName: "file")) var ca: String?
   @Option(help: .init("The name that the server's certificate must have, when it is not the target's host.", valueName: "name"))
   var serverName: String?
-  @Option(help: .init("How long to wait: 250ms, 5s, 1m.", valueName: "duration")) var timeout = Timeout(duration: .seconds(10))
+  @Option(help: .init("How long to wait: 250ms, 5s, 1m. (default: 10s; streams as long as they last)", valueName: "duration"))
+  var timeout: Timeout?
   @Flag(help: "Print results and errors as JSON.") var json = false
+
+  /// How long a command waits that is not told otherwise.
+  static let defaultTimeout = Duration.seconds(10)
 
   /// Whether the connection is encrypted.
   var isEncrypted: Bool { tls || ca != nil }

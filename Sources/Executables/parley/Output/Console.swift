@@ -27,6 +27,8 @@ enum Console {
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
       if count < 0 && errno == EINTR { continue }
+      // Whoever read the results has gone, and with them the reason to go on: as the signal would end the program.
+      if count < 0 && errno == EPIPE && descriptor == STDOUT_FILENO { exit(128 + SIGPIPE) }
       guard count > 0 else { return }
       rest = rest.dropFirst(count)
     }

@@ -1,5 +1,7 @@
 import ArgumentParser
+import DynamicMessages
 import JSON
+import MessagesCore
 import RPC
 
 /// How a failed call is told, to people and to programs.
@@ -11,10 +13,11 @@ struct ErrorReport {
 
   /// A line for people, and what to do.
   var text: String {
-    var text = "parley: \(error.code.name)" + (error.reason.map { " (\($0))" } ?? "") + ": \(error.message)"
+    var text = "parley: \(error.code.name)" + (error.reason.map { " (\(Printable.text($0)))" } ?? "")
+    text += ": \(Printable.text(error.message))"
     if let wait = error.retryAfter { text += "\n        try again in \(wait.components.seconds) s" }
     for case .badRequest(let violations) in error.details {
-      for violation in violations { text += "\n        \(violation.field): \(violation.description)" }
+      for violation in violations { text += "\n        \(Printable.text("\(violation.field): \(violation.description)"))" }
     }
     return text
   }
@@ -47,8 +50,20 @@ struct ErrorReport {
       let fields = violations.map { ["field": .string($0.field), "description": .string($0.description)] as JSONValue }
       return ["type": "google.rpc.BadRequest", "fieldViolations": .array(fields)]
     case .other(let typeURL, let bytes):
-      return ["type": .string(typeURL), "base64": .string(MetadataBase64.encode(bytes))]
+      guard let value = value(typeURL, bytes) else {
+        return ["type": .string(typeURL), "base64": .string(MetadataBase64.encode(bytes))]
+      }
+      return ["type": .string(typeURL), "value": value]
     }
+  }
+
+  /// A detail of a type that is compiled in.
+  private static func value(_ typeURL: String, _ bytes: [UInt8]) -> JSONValue? {
+    let name = typeURL.split(separator: "/").last.map(String.init) ?? ""
+    guard let message = try? KnownMethods.types.message(name),
+      let json = try? message.jsonBytes(wire: bytes, options: .init(registry: .init(KnownMethods.types)))
+    else { return nil }
+    return try? JSONParser.parse(json)
   }
 
   private static func metadata(_ metadata: Metadata) -> JSONObject {

@@ -31,7 +31,9 @@ extension CallAttempt {
         scannedMessages += 1
         if plan.hasOneResponse && scannedMessages > 1 { abandon(.tooManyResponses) }
       case .end(let frame):
-        finish(judged(ResponseEnd.inBody(UnsafeRawBufferPointer(rebasing: bytes[frame.start..<frame.end]), frame, self)))
+        var end = judged(ResponseEnd.inBody(UnsafeRawBufferPointer(rebasing: bytes[frame.start..<frame.end]), frame, self))
+        if bytes.count > frame.end, end.error == nil { end.error = .overrun }
+        finish(end)
       case .incomplete(let total):
         if plan.hasOneResponse { acceptMore(stream, total) }
         return
@@ -176,5 +178,6 @@ extension CallAttempt {
 extension RPCError {
   static var tooManyResponses: RPCError { RPCError(.unimplemented, "the server sent more than one response") }
   static var noResponse: RPCError { RPCError(.unimplemented, "the server sent no response") }
+  static var overrun: RPCError { RPCError(.internal, "the server sent more after it had ended the call") }
   static var cutOff: RPCError { RPCError(.internal, "the response is cut off") }
 }

@@ -30,13 +30,13 @@ extension CallAttempt {
 
   /// Waits until the server has taken most of what was added.
   ///
-  /// - Throws: The status of a call that ends meanwhile.
+  /// - Throws: The status of a call that ends before the server has taken all of it.
   func waitForRoom() async throws(RPCError) {
     while outcome == nil, let stream, stream.outbound.count > part.configuration.http2.streamOutputBytes {
       stream.notifyWhenDrained(to: part.configuration.http2.streamOutputBytes / 2)
       await withUnsafeContinuation { writers.append($0) }
     }
-    if outcome != nil { throw ended }
+    if outcome != nil, !hasSentAll { throw ended }
   }
 
   /// What a caller is told that sends on a call which has ended.

@@ -27,6 +27,8 @@ final class CallAttempt: HTTP2StreamHandler, @unchecked Sendable {
   var hasTakenBody = false
   /// Whether nothing more will be sent.
   var isSendingFinished = false
+  /// Whether, when the attempt ended, the connection had taken all that was added: whoever waited for that has had its way.
+  private(set) var hasSentAll = false
   /// What is left of the response when the stream is gone.
   private var leftover: ByteBuffer?
   private var isAbandoned = false
@@ -105,6 +107,7 @@ final class CallAttempt: HTTP2StreamHandler, @unchecked Sendable {
     // Servers end calls at the deadline too; theirs may be told first.
     if result.error?.code == .cancelled, !isAbandoned, plan.deadline?.hasPassed == true { result.error = .deadlineExceeded }
     outcome = result
+    hasSentAll = stream?.outbound.isEmpty ?? false
     part.loop.disarm(timer)
     wake(&receivers)
     wake(&writers)

@@ -23,13 +23,24 @@ struct ToolProcess {
   init(_ name: String, _ arguments: [String], environment: [String: String] = [:]) throws {
     output = try ScratchFile([])
     errors = try ScratchFile([])
+    let (output, errors) = (output, errors)
+    process = try Self.spawn(name, arguments, environment: environment) { actions in
+      posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+      posix_spawn_file_actions_addopen(&actions, 1, output.path, O_WRONLY | O_APPEND, 0)
+      posix_spawn_file_actions_addopen(&actions, 2, errors.path, O_WRONLY | O_APPEND, 0)
+    }
+  }
+
+  /// Starts a program whose descriptors `redirect` arranges.
+  static func spawn(
+    _ name: String, _ arguments: [String], environment: [String: String] = [:],
+    _ redirect: (inout posix_spawn_file_actions_t) -> Void
+  ) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_addopen(&actions, 1, output.path, O_WRONLY | O_APPEND, 0)
-    posix_spawn_file_actions_addopen(&actions, 2, errors.path, O_WRONLY | O_APPEND, 0)
-    let path = Self.folder + "/" + name
+    redirect(&actions)
+    let path = folder + "/" + name
     // Away from the checkout: a run that is up there must not be found. The shell becomes the program.
     let shell = ["/bin/sh", "-c", "cd / && exec \"$0\" \"$@\"", path]
     let values = ["PATH=/usr/bin:/bin", "SWIFT_BACKTRACE=enable=no"] + environment.map { "\($0.key)=\($0.value)" }
@@ -39,7 +50,14 @@ struct ToolProcess {
     var process: pid_t = 0
     let result = posix_spawn(&process, shell[0], &actions, nil, copies + [nil], variables + [nil])
     guard result == 0 else { throw ToolFailure(description: "\(path): \(String(cString: strerror(result)))") }
-    self.process = process
+    return process
+  }
+
+  /// Blocks until a program has ended: its exit code, or 128 and the signal that ended it.
+  static func wait(for process: pid_t) -> Int32 {
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+    return status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + (status & 0x7f)
   }
 
   /// Waits for the end on a thread of its own, so that no task's thread is held.
@@ -48,10 +66,7 @@ struct ToolProcess {
     defer { pool.shutDown() }
     let (process, output, errors) = (process, output.path, errors.path)
     return try await pool.run {
-      var status: Int32 = 0
-      while waitpid(process, &status, 0) < 0 && errno == EINTR {}
-      let code = status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + (status & 0x7f)
-      return Ending(status: code, output: Self.text(output), errors: Self.text(errors))
+      Ending(status: Self.wait(for: process), output: Self.text(output), errors: Self.text(errors))
     }
   }
 

@@ -80,7 +80,9 @@ struct InstanceTests {
       let answer = await Result { try await channel.unary(calls, .init(messageRequest: .listServices("")), .init()).message }
       switch answer {
       case .success(let response):
-        guard case .listServicesResponse(let list) = response.messageResponse else { throw RPCError(.internal, "no list of services") }
+        guard case .listServicesResponse(let list) = response.messageResponse else {
+          throw RPCError(.internal, "no list of services")
+        }
         #expect(
           isOn
             && list.service.map(\.name) == [

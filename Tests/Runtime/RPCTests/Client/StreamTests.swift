@@ -160,7 +160,13 @@ struct StreamTests {
       #expect(first == 1)
       try await server.handlers.ended.wait { $0 == 1 }
       struct Stop: Error {}
-      await #expect(throws: Stop.self) { try await client.count(.init(to: .max)) { _ in throw Stop() } }
+      await #expect(throws: Stop.self) {
+        try await client.count(.init(to: .max)) { responses in
+          var responses = responses
+          _ = try await responses.next()
+          throw Stop()
+        }
+      }
       try await server.handlers.ended.wait { $0 == 2 }
     }
   }

@@ -187,10 +187,15 @@ struct StreamWireTests {
 
   @Test("CANCELLED after the deadline is DEADLINE_EXCEEDED", arguments: [false, true])
   func cancelledLate(_ byReset: Bool) async throws {
+    let heard = Tally("requests heard")
+    let released = Tally("answers asked for")
     let sent = Tally("answers sent")
     try await OddServer.run(
       [
         { peer, id in
+          heard.add()
+          let number = heard.value
+          try await released.wait { $0 >= number }
           if byReset {
             peer.send(.reset(id, 8))
           } else {
@@ -200,12 +205,14 @@ struct StreamWireTests {
         }
       ], whole: false
     ) { client, _ in
+      released.add()
       _ = try? await client.sum { _ in }
       let deadline = Deadline.after(.milliseconds(50))
       let error = await #expect(throws: RPCError.self) {
         try await client.chat(options: .init(deadline: deadline)) { call in
           // One tick lets the request leave; then the loop hears nothing until both the deadline and the answer are there.
           try await EventLoop.current?.sleep(for: .milliseconds(1))
+          released.add()
           while !deadline.hasPassed || sent.value < 2 {}
           var responses = call.responses
           _ = try await responses.next()

@@ -66,8 +66,8 @@ public final class EchoServer: Sendable {
     events.unexpectedHTTPError = { _, error, id in record.incidents.withLock { $0.append(.init(id: id, error: error)) } }
     group = try EventLoopGroup(count: loops, name: "echo")
     server = RPCServer(
-      on: group, services: [EchoService.routes(handlers)].withReflection(), interceptors: interceptors, http: http, fallback: fallback,
-      configuration: configuration, events: events)
+      on: group, services: [EchoService.routes(handlers)].withReflection(), interceptors: interceptors, http: http,
+      fallback: fallback, configuration: configuration, events: events)
     var context: TLSContext?
     if tls {
       let root = TestAuthority()
