@@ -116,7 +116,9 @@ struct InProcessTests {
     defer { group.shutDown() }
     let inner = InProcessChannel(services: [EchoService.routes(EchoHandlers())], on: group.loops[0])
     let seen = Mutex<StatusCode?>(nil)
+    let ended = Tally("inner calls ended")
     let handlers = EchoHandlers { _, _ in
+      defer { ended.add() }
       do throws(RPCError) { _ = try await EchoService.Client(inner).sleep() } catch {
         seen.withLock { $0 = error.code }
         throw error
@@ -124,9 +126,7 @@ struct InProcessTests {
     }
     try await run(handlers: handlers) { _, client, _ in
       #expect(await error { try await client.echo(options: .timeout(.milliseconds(50))) }?.code == .deadlineExceeded)
-    }
-    for _ in 0..<200 where seen.withLock({ $0 }) == nil {
-      try await Task.sleep(for: .milliseconds(10))  // between two looks
+      try await ended.reaches(1)
     }
     // Whichever of the two clocks was first.
     let code = seen.withLock { $0 }

@@ -142,10 +142,10 @@ struct RetriedStreamTests {
 
   @Test("Giving the call up ends the wait for the next attempt")
   func givenUp() async throws {
-    try await ScriptedServer.run([ScriptedServer.fails(.unavailable)], config: RetryWireTests.config(backoff: "600s")) {
+    try await ScriptedServer.run([ScriptedServer.fails(.unavailable)], config: RetryWireTests.config(backoff: "10s")) {
       server, channel in
       let outcome = await code {
-        try await channel.stream(Methods.sum, .init()) { call in
+        try await channel.stream(Methods.sum, .timeout(.seconds(20))) { call in
           try await call.finishSending()
           try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask {

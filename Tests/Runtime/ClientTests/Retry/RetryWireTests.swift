@@ -66,7 +66,7 @@ struct RetryWireTests {
   func pushback() async throws {
     let scripts = [ScriptedServer.fails(.unavailable, ("grpc-retry-pushback-ms", "1")), ScriptedServer.answers]
     try await ScriptedServer.run(scripts, config: Self.config(backoff: "600s")) { server, channel in
-      #expect(await call(channel, .init()) == nil)
+      #expect(await call(channel) == nil)
       #expect(server.attempts == [nil, "1"])
     }
   }
@@ -101,10 +101,10 @@ struct RetryWireTests {
 
   @Test("Cancelling the task ends the wait for the next attempt")
   func cancelled() async throws {
-    try await ScriptedServer.run([ScriptedServer.fails(.unavailable)], config: Self.config(backoff: "600s")) { server, channel in
+    try await ScriptedServer.run([ScriptedServer.fails(.unavailable)], config: Self.config(backoff: "10s")) { server, channel in
       let code = Mutex<StatusCode?>(nil)
       let task = EventLoop.current?.spawn { [self] in
-        let error = await call(channel, .init())
+        let error = await call(channel)
         code.withLock { $0 = error?.code }
       }
       try await server.served.reaches(1)
