@@ -29,6 +29,8 @@ class TestService(test_pb2_grpc.TestServiceServicer):
         if request.HasField("response_compressed"):
             context.set_compression(
                 grpc.Compression.Gzip if request.response_compressed.value else grpc.Compression.NoCompression)
+            # A response that is alone keeps what the headers say only if they went before it.
+            await context.send_initial_metadata(())
         answer = messages_pb2.SimpleResponse(payload=self._zeros(request.response_size))
         if request.fill_server_id:
             answer.server_id = "grpcio"
