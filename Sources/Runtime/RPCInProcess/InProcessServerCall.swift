@@ -53,6 +53,10 @@ final class InProcessServerCall: ServerCall {
     call.responses.push(message)
   }
 
+  func sendInitialMetadata() {
+    if call.method.kind == .serverStreaming || call.method.kind == .bidirectional { call.sendHeaders() }
+  }
+
   func receive<M: Message>(_ type: M.Type) async throws(RPCError) -> M? {
     guard let message = try await call.requests.receive() else { return nil }
     return try typed(message)

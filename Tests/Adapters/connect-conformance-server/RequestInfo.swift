@@ -11,9 +11,20 @@ struct RequestInfo {
   /// What is known of a call before its first request.
   init(_ call: CallContext) {
     message.requestHeaders = call.metadata.headers
+    if let query = call.call.query { message.connectGetInfo = .init(queryParams: Self.parameters(query)) }
     if let deadline = call.deadline {
       let (seconds, attoseconds) = deadline.timeLeft.components
       message.timeoutMs = seconds * 1_000 + attoseconds / 1_000_000_000_000_000
+    }
+  }
+
+  /// The parameters of a query in their order, percent-decoded.
+  private static func parameters(_ query: String) -> [Judged.Header] {
+    query.split(separator: "&").map { pair in
+      let parts = pair.split(separator: "=", maxSplits: 1).map { part in
+        PercentEncoding.decode(part.utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 })
+      }
+      return .init(name: parts.first ?? "", value: [parts.count > 1 ? parts[1] : ""])
     }
   }
 

@@ -18,6 +18,7 @@ struct StreamScript {
     error = definition?.error
     call.initialMetadata.append(contentsOf: try Metadata(definition?.responseHeaders ?? []))
     call.trailingMetadata.append(contentsOf: try Metadata(definition?.responseTrailers ?? []))
+    if !data.isEmpty { call.sendInitialMetadata() }
   }
 
   /// Whether ``next()`` has given the first answer and no other.

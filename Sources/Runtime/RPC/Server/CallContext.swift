@@ -27,6 +27,10 @@ public struct CallContext: Sendable {
     nonmutating set { call.initialMetadata = newValue }
   }
 
+  /// Sends ``initialMetadata`` now, of a call that streams responses: its caller learns that somebody listens, and can no longer
+  /// try the call elsewhere.
+  public func sendInitialMetadata() { call.sendInitialMetadata() }
+
   /// Trailers to send with the status.
   public var trailingMetadata: Metadata {
     get { call.trailingMetadata }

@@ -42,6 +42,9 @@ public protocol ServerCall: AnyObject, Sendable {
   /// Hands over the one response of a unary call.
   func unaryResponse<M: Message>(_ message: M) throws(RPCError)
 
+  /// Sends ``initialMetadata`` now, of a call that streams responses, instead of with the first of them.
+  func sendInitialMetadata()
+
   /// The next request, or nil once the caller has sent its last.
   func receive<M: Message>(_ type: M.Type) async throws(RPCError) -> M?
 
@@ -52,6 +55,8 @@ public protocol ServerCall: AnyObject, Sendable {
 extension ServerCall {
   /// Looks it up in ``metadata``.
   public func metadataText(_ name: String) -> String? { metadata[name] }
+  /// Leaves them to the first response.
+  public func sendInitialMetadata() {}
   /// gRPC.
   public var protocolName: String { "grpc" }
   /// None.

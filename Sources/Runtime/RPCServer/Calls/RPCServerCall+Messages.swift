@@ -122,7 +122,7 @@ extension RPCServerCall {
   }
 
   /// Settles what the headers name, once, before they are sent.
-  private func negotiate(_ stream: HTTP2Stream) {
+  func negotiate(_ stream: HTTP2Stream) {
     guard !form.hasNegotiated, !hasSentHeaders else { return }
     form.hasNegotiated = true
     guard form.offered != .identity else { return }

@@ -29,6 +29,15 @@ extension RPCServerCall {
     }
   }
 
+  func sendInitialMetadata() {
+    guard let stream, !isAnswered, let kind = route?.method.kind, kind == .serverStreaming || kind == .bidirectional else {
+      return
+    }
+    negotiate(stream)
+    sendHeaders(stream)
+    stream.outboundGrew()
+  }
+
   func send<M: Message>(_ message: M) async throws(RPCError) {
     guard let stream, !isAnswered else { throw RPCError(.cancelled, "the call is over") }
     try encode(message, stream)

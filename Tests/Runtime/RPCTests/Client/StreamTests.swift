@@ -68,6 +68,29 @@ struct StreamTests {
     }
   }
 
+  @Test("A handler may send its headers before it has anything else to say", arguments: WireKind.all)
+  func earlyHeaders(_ kind: WireKind) async throws {
+    struct EarlyHeaders: ServerInterceptor {
+      func intercept(_ call: any ServerCall, next: MethodRoute.Serve) async throws {
+        call.initialMetadata.append("early", "yes")
+        call.sendInitialMetadata()
+        call.sendInitialMetadata()
+        try await next(call)
+      }
+    }
+    try await EchoServer.call(interceptors: [EarlyHeaders()], client: kind.configuration) { client, _ in
+      try await client.chat { call in
+        #expect(try await call.initialMetadata()["early"] == "yes")
+        try await call.send(.init(text: "after them"))
+        try await call.finishSending()
+        var responses = call.responses
+        #expect(try await responses.only().text == "after them")
+      }
+      // A call with one response keeps its headers until it is known.
+      #expect(try await client.echo(.init(text: "one")).text == "one")
+    }
+  }
+
   @Test("A unary call works as a stream too, and as itself", arguments: WireKind.all)
   func unary(_ kind: WireKind) async throws {
     try await EchoServer.call(client: kind.configuration) { client, _ in
