@@ -2,7 +2,7 @@
 # run.sh [PART...]: outside programs against ours; `make interop` builds what it needs first. Without parts all of them run.
 #
 #   clients   gRPC for Python and C++, buf, curl, Connect for Python, a browser-like client, and our client (Tests/Interop/test_*.py)
-#   http2     frames, one by one                 connect   the Connect conformance cases
+#   http2     frames, one by one and together, in clear text and TLS   connect   the Connect conformance cases
 #   protobuf  the protobuf conformance suite     tokens    the Wycheproof vectors of signed tokens
 #
 # PARLEY_INTEROP_BINARIES names another folder of programs than .build/adapters. Each part's output is in .local/logs/interop-PART.log.
@@ -14,11 +14,6 @@ export PARLEY_INTEROP_BINARIES=$binaries PYTHONPATH=$PWD/Tests/Clients
 export PYTHONDONTWRITEBYTECODE=1
 mkdir -p .local/logs
 began=$SECONDS
-server=
-finish() { [[ -z $server ]] || kill "$server" 2>/dev/null || true; }
-trap finish EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
 
 clients() {
   Tests/Judges/grpc-cpp.sh
@@ -32,18 +27,7 @@ clients() {
   "$python" -m unittest discover -v -s Tests/Interop -p "${PARLEY_INTEROP_PATTERN:-test_*.py}"
 }
 
-http2() {
-  local log=.local/logs/interop-http2-server.log
-  "$binaries/interop-server" --port 0 >"$log" 2>&1 </dev/null &
-  server=$!
-  for _ in {1..200}; do grep -q '^listening on' "$log" && break; sleep 0.05; done
-  "$python" Tests/Judges/http2_conformance.py 127.0.0.1 "$(sed -n 's/^listening on .*://p' "$log")"
-  # It has to have survived all of it, and to end when it is asked to.
-  kill -TERM "$server"
-  wait "$server"
-  server=
-}
-
+http2() { Tests/Judges/http2.sh "$binaries/interop-server"; }
 connect() { "$python" Tests/Judges/connect_conformance.py --binaries "$binaries"; }
 protobuf() { Tests/Judges/protobuf-conformance.sh "$binaries/protobuf-testee"; }
 tokens() { "$python" Tests/Judges/wycheproof.py "$binaries/jose-testee"; }

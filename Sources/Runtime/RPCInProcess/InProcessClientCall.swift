@@ -25,7 +25,7 @@ final class InProcessClientCall: ClientCall {
     if call.method.kind == .unary, !isFirstRequest() {
       call.end(RPCError(.unimplemented, "the call has more than one request message"))
     }
-    guard await call.requests.send(message) else { throw ended }
+    guard await waiting({ await call.requests.send(message) }) else { throw ended }
   }
 
   func finishSending() async throws(RPCError) {
@@ -37,10 +37,13 @@ final class InProcessClientCall: ClientCall {
   func receive<M: Message>(_ type: M.Type) async throws(RPCError) -> M? {
     if call.hasOneResponse {
       // Its status decides whether the response counts.
-      await call.wait { $0.outcome != nil }
+      await waiting { await call.wait { $0.outcome != nil } }
       if case .failure(let error)? = call.state.withLock({ $0.outcome }) { throw error }
     }
-    guard let message = try await call.responses.receive() else { return nil }
+    let next: Result<(any Message)?, RPCError> = await waiting {
+      do throws(RPCError) { return .success(try await call.responses.receive()) } catch { return .failure(error) }
+    }
+    guard let message = try next.get() else { return nil }
     guard let response = message as? M else {
       throw RPCError(.internal, "the response is a \(Swift.type(of: message)), not a \(type)")
     }
@@ -48,7 +51,7 @@ final class InProcessClientCall: ClientCall {
   }
 
   func initialMetadata() async throws(RPCError) -> Metadata {
-    await call.wait { $0.sentMetadata != nil || $0.outcome != nil }
+    await waiting { await call.wait { $0.sentMetadata != nil || $0.outcome != nil } }
     let (metadata, outcome) = call.state.withLock { ($0.sentMetadata, $0.outcome) }
     if let metadata { return metadata }
     if case .failure(let error)? = outcome { throw error }
@@ -68,6 +71,11 @@ final class InProcessClientCall: ClientCall {
   func responseWasCompressed() async -> Bool { false }
 
   func cancel() { call.abandon(RPCError(.cancelled, "the call was cancelled")) }
+
+  /// Waits. When the task that waits is cancelled, the call is: nothing else would end the wait.
+  private func waiting<Value: Sendable>(_ body: () async -> Value) async -> Value {
+    await withTaskCancellationHandler(operation: body) { cancel() }
+  }
 
   private func isFirstRequest() -> Bool {
     call.state.withLock { state in

@@ -1,6 +1,5 @@
 internal import Buffers
 package import HTTP2
-package import MessagesWire
 package import RPC
 
 /// The trailers of gRPC, and metadata as header fields: what is sent, and what is read from the peer's.
@@ -14,11 +13,11 @@ package enum GRPCHeaders {
   }
 
   /// The trailers of a call that failed, with its rich details and metadata.
-  package static func trailers(_ error: RPCError, _ metadata: Metadata, encoder: MessageEncoder) -> HeaderList {
+  package static func trailers(_ error: RPCError, _ metadata: Metadata) -> HeaderList {
     let list = HeaderList(capacity: 3 + metadata.entries.count)
     list.append("grpc-status", "\(error.code.rawValue)")
     if !error.message.isEmpty { list.append("grpc-message", PercentEncoding.encode(bounded(error.message))) }
-    if !error.details.isEmpty, let details = StatusDetails.encode(error, encoder) {
+    if !error.details.isEmpty, let details = StatusDetails.encode(error) {
       list.append("grpc-status-details-bin", MetadataBase64.encode(details))
     }
     append(metadata, to: list)

@@ -2,7 +2,7 @@ internal import Buffers
 package import ConnectWire
 internal import JSON
 internal import MessagesCore
-package import MessagesWire
+internal import MessagesWire
 package import RPC
 internal import WellKnown
 
@@ -11,7 +11,7 @@ package enum StatusDetails {
   private static let prefix = "type.googleapis.com/"
 
   /// Encodes code, message and details; nil when they cannot be encoded.
-  package static func encode(_ error: RPCError, _ encoder: MessageEncoder) -> [UInt8]? {
+  package static func encode(_ error: RPCError) -> [UInt8]? {
     var status = GoogleRPC.Status(code: Int32(error.code.rawValue), message: GRPCHeaders.bounded(error.message))
     status.details = error.details.compactMap(any)
     return try? status.protobufBytes()

@@ -18,7 +18,7 @@ extension RPCError {
   public var report: Judged.Error {
     var report = Judged.Error(code: .init(rawValue: Int32(code.rawValue)), message: message)
     // The wire's own form of the details, so that those which the runtime knows by name are packed as they would travel.
-    let status = StatusDetails.encode(self, MessageEncoder()).flatMap { try? GoogleRPC.Status(protobuf: $0) }
+    let status = StatusDetails.encode(self).flatMap { try? GoogleRPC.Status(protobuf: $0) }
     report.details = status?.details ?? []
     return report
   }

@@ -15,37 +15,37 @@ final class StreamingCall: ClientCall, PayloadCall {
   // MARK: Sending
 
   func send<M: Message>(_ message: M, compressed: Bool) async throws(RPCError) {
-    try await loop.visit { () async throws(RPCError) in
+    try await work { () async throws(RPCError) in
       try await self.call.send { (attempt) throws(RPCError) in try attempt.add(message, compressed: compressed) }
     }
   }
 
   func send(payload: [UInt8]) async throws(RPCError) {
-    try await loop.visit { () async throws(RPCError) in
+    try await work { () async throws(RPCError) in
       try await self.call.send { (attempt) throws(RPCError) in try attempt.add(payload: payload, compressed: true) }
     }
   }
 
   func finishSending() async throws(RPCError) {
-    try await loop.visit { () async throws(RPCError) in try await self.call.finishSending() }
+    try await work { () async throws(RPCError) in try await self.call.finishSending() }
   }
 
   // MARK: Receiving
 
   func receive<M: Message>(_ type: M.Type) async throws(RPCError) -> M? {
-    try await loop.visit { () async throws(RPCError) in
+    try await work { () async throws(RPCError) in
       try await self.call.receive { (attempt) async throws(RPCError) in try await attempt.receive(type) }
     }
   }
 
   func receivePayload() async throws(RPCError) -> [UInt8]? {
-    try await loop.visit { () async throws(RPCError) in
+    try await work { () async throws(RPCError) in
       try await self.call.receive { (attempt) async throws(RPCError) in try await attempt.receivePayload() }
     }
   }
 
   func initialMetadata() async throws(RPCError) -> Metadata {
-    try await loop.visit { () async throws(RPCError) in try await self.call.headers() }
+    try await work { () async throws(RPCError) in try await self.call.headers() }
   }
 
   func trailingMetadata() async -> Metadata {
@@ -62,6 +62,18 @@ final class StreamingCall: ClientCall, PayloadCall {
 
   /// The scope of the call is over: whatever still goes on ends.
   func leave() { onLoop { self.call.leave() } }
+
+  /// Works on the loop. When the task that waits for it is cancelled, the call is: nothing else would end the wait.
+  private func work<Value: Sendable>(
+    _ body: @Sendable () async throws(RPCError) -> Value
+  ) async throws(RPCError) -> Value {
+    let result: Result<Value, RPCError> = await withTaskCancellationHandler {
+      do throws(RPCError) { return .success(try await loop.visit(body)) } catch { return .failure(error) }
+    } onCancel: {
+      cancel()
+    }
+    return try result.get()
+  }
 
   private func onLoop(_ body: @escaping @Sendable () -> Void) {
     if loop.isCurrent { body() } else { loop.execute(body) }

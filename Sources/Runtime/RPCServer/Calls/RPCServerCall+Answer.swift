@@ -74,7 +74,7 @@ extension RPCServerCall {
     if !hasSentHeaders { stream.outbound.reset() }
     switch form.wire {
     case .grpc, .grpcWeb:
-      let trailers = GRPCHeaders.trailers(error, trailing, encoder: server.encoder)
+      let trailers = GRPCHeaders.trailers(error, trailing)
       if !hasSentHeaders {
         let list = ServerHeaders.trailersOnly(form.wire, form.codec, initialMetadata, trailers)
         trailing.append(contentsOf: initialMetadata)

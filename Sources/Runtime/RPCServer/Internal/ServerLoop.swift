@@ -116,8 +116,9 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   func connectionClosed(_ connection: HTTP2Connection, _ error: HTTP2Error?) {
     connections[ObjectIdentifier(connection)] = nil
     loop.giveBackLoad()
-    events.connectionsChanged(-1)
+    // First why, then that: who counts connections knows the reason once the count falls.
     if let error { events.connectionFailed(connection.peer.host, error) }
+    events.connectionsChanged(-1)
     if connections.isEmpty {
       let waiting = whenEmpty
       whenEmpty = []

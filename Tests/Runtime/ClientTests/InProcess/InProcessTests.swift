@@ -93,6 +93,23 @@ struct InProcessTests {
     }
   }
 
+  @Test("Cancelling a task that waits for one message gives the call up")
+  func cancelledWait() async throws {
+    try await run { _, client, _ in
+      try await client.chat { call in
+        try await call.send(.init(text: "one"))
+        var responses = call.responses
+        #expect(try await responses.next()?.text == "one")
+        let waiting = Task { [responses] in
+          var responses = responses
+          return try await responses.next()
+        }
+        waiting.cancel()
+        #expect(await error { try await waiting.value }?.code == .cancelled)
+      }
+    }
+  }
+
   @Test("A method that is not served is UNIMPLEMENTED")
   func unknown() async throws {
     let empty = InProcessChannel(services: [])

@@ -211,6 +211,23 @@ struct StreamTests {
     }
   }
 
+  @Test("Cancelling a task that waits for one message gives the call up", arguments: WireKind.all)
+  func cancelledWait(_ kind: WireKind) async throws {
+    try await EchoServer.call(client: kind.configuration) { client, _ in
+      try await client.chat { call in
+        try await call.send(.init(text: "one"))
+        var responses = call.responses
+        #expect(try await responses.next()?.text == "one")
+        let waiting = Task { [responses] in
+          var responses = responses
+          return try await responses.next()
+        }
+        waiting.cancel()
+        #expect(await code { _ = try await waiting.value } == .cancelled)
+      }
+    }
+  }
+
   @Test("Cancelling the task gives its calls up", arguments: WireKind.all)
   func cancelledTask(_ kind: WireKind) async throws {
     try await EchoServer.call(client: kind.configuration) { client, server in
