@@ -40,9 +40,19 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 
+/// `make fuzz` sets it: the fuzzed program is linked with libFuzzer, which nothing else needs.
+let isFuzzing = Context.environment["PARLEY_FUZZ"] == "1"
+
 let adapter: [Target.Dependency] = [
   "JudgeAPI", "EventLoop", "HTTP2", "JSON", "MessagesCore", "MessagesWire", "RPC", "WellKnown", arguments,
 ]
+
+let fuzzer = executable(
+  "parley-fuzz", at: "Tests/Fuzz/Targets",
+  [
+    "TestAPI", "JudgeAPI", "Buffers", "JSON", "EventLoop", "MessagesCore", "MessagesWire", "HTTP2", "RPC", "Compression",
+    "ConnectWire", "WellKnown", "RPCWire", "RPCServer", "RPCClient", "JOSE", "CNghttp2",
+  ])
 
 let package = Package(
   name: "parley",
@@ -239,5 +249,5 @@ let package = Package(
         "parley", "parley-sandbox", "JOSE", "JSON", "TestAPI", "TestSupport", "DynamicMessages", "EventLoop", "HTTP2",
         "MessagesCore", "MessagesWire", "Outbound", "ParleyAPI", "RPC", "RPCServer", "WellKnown",
       ]),
-  ]
+  ] + (isFuzzing ? [fuzzer] : [])
 )

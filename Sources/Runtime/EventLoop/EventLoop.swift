@@ -71,7 +71,7 @@ public final class EventLoop: TaskExecutor {
   public func run() {
     parley_set_current_loop(Unmanaged.passUnretained(self).toOpaque())
     name.withCString { parley_name_thread($0) }
-    while !isStopping { tick() }
+    while !isStopping { tick(waits: true) }
     drainAfterStop()
     parley_set_current_loop(nil)
   }
@@ -81,8 +81,16 @@ public final class EventLoop: TaskExecutor {
     execute { self.isStopping = true }
   }
 
-  private func tick() {
-    poller.wait(milliseconds: jobs.count == 0 ? millisecondsToNextTimer() : 0) { watch, readiness in
+  /// Whether something is left to do that needs no readiness and no timer.
+  var hasWaitingWork: Bool { jobs.count > 0 || remote.withLock { !$0.entries.isEmpty } }
+
+  /// One round of everything.
+  ///
+  /// - Parameter waits: Whether to wait for a descriptor or a timer while nothing else is to be done.
+  /// - Returns: How many descriptors were ready.
+  @discardableResult
+  func tick(waits: Bool) -> Int {
+    let ready = poller.wait(milliseconds: !waits || jobs.count > 0 ? 0 : millisecondsToNextTimer()) { watch, readiness in
       watch.handler?.descriptorIsReady(readiness)
     }
     now = .now()
@@ -91,6 +99,7 @@ public final class EventLoop: TaskExecutor {
     runJobs()
     runEndOfTick()
     graveyard.removeAll(keepingCapacity: true)
+    return ready
   }
 
   /// Only a snapshot of the ring: a task that yields for ever must not keep the loop from its descriptors.

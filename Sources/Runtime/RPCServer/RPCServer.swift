@@ -47,6 +47,13 @@ public final class RPCServer: Sendable {
     start(try Listener(inheriting: descriptor, group: group, onAccept: acceptor(tls)))
   }
 
+  /// Serves a connection whose socket is open already, on the loop of the group that calls. The descriptor is the server's to close.
+  package func serve(_ descriptor: Int32, from peer: SocketAddress, tls: TLSContext? = nil) {
+    guard let server = loops.first(where: { $0.loop.isCurrent }) else { preconditionFailure("called off the server's loops") }
+    server.loop.takeLoad()
+    server.serve(descriptor, from: peer, tls: tls)
+  }
+
   /// Stops without losing a call: no new connections, GOAWAY on all others, and then waits until the last call is answered.
   ///
   /// - Parameter limit: How long calls may take; what is left then is cut off.

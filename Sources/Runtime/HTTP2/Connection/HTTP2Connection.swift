@@ -228,7 +228,11 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
 
   /// Streams that closed during this tick may be reused only after everything that could still point at them.
   func reclaimStreams() {
-    while let stream = closedStreams.popLast() { resources.giveBack(stream) }
+    while let stream = closedStreams.popLast() {
+      // A server's handlers are reused with their streams. A call would stay, with its channel, until somebody calls again.
+      if role == .client { stream.handler = nil }
+      resources.giveBack(stream)
+    }
   }
 
   // MARK: Time

@@ -83,7 +83,7 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   func drain() async {
     isDraining = true
     for connection in connections.values { connection.drain() }
-    guard !connections.isEmpty else { return }
+    guard !connections.isEmpty else { return resources.forgetStreams() }
     await withCheckedContinuation { whenEmpty.append($0) }
   }
 
@@ -120,6 +120,7 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
     if let error { events.connectionFailed(connection.peer.host, error) }
     events.connectionsChanged(-1)
     if connections.isEmpty {
+      if isDraining { resources.forgetStreams() }
       let waiting = whenEmpty
       whenEmpty = []
       for continuation in waiting { continuation.resume() }

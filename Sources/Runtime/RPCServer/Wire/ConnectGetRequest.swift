@@ -1,15 +1,16 @@
-internal import RPC
-internal import RPCWire
+package import RPC
+package import RPCWire
 
 /// A unary call that came by GET: everything that a POST has in its headers and body is in the query.
-struct ConnectGetRequest {
+package struct ConnectGetRequest {
   /// The query as it was sent.
-  let query: String
+  package let query: String
   /// How the message is written; nil when the query names no codec that is spoken here.
-  let codec: MessageCodec?
+  package let codec: MessageCodec?
   private let parameters: [(name: [UInt8], value: [UInt8])]
 
-  init(query: UnsafeRawBufferPointer) {
+  /// Takes a query apart.
+  package init(query: UnsafeRawBufferPointer) {
     self.query = String(decoding: query, as: UTF8.self)
     parameters = query.split(separator: UInt8(ascii: "&")).map { pair in
       let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
@@ -19,7 +20,7 @@ struct ConnectGetRequest {
   }
 
   /// The compression that the message is in.
-  func compression() throws(RPCError) -> MessageCompression {
+  package func compression() throws(RPCError) -> MessageCompression {
     guard let name = Self.value("compression", parameters), !name.isEmpty else { return .identity }
     guard let compression = MessageCompression(named: name) else {
       throw .unsupportedEncoding(String(decoding: name, as: UTF8.self))
@@ -28,7 +29,7 @@ struct ConnectGetRequest {
   }
 
   /// The message as it would be in a body.
-  func message() throws(RPCError) -> [UInt8] {
+  package func message() throws(RPCError) -> [UInt8] {
     if let version = Self.value("connect", parameters), !version.elementsEqual("v1".utf8) {
       throw RPCError(.invalidArgument, "the version of the Connect protocol must be v1")
     }
