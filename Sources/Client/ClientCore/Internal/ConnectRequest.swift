@@ -21,7 +21,7 @@ struct ConnectRequest {
 
   /// A unary call by GET: the message is in the address. Nil when the address would be longer than `limit` bytes.
   func get(_ message: [UInt8], limit: Int) throws(RPCError) -> URLRequest? {
-    let query = "?connect=v1&encoding=json&message=" + Self.percentEncoded(message)
+    let query = "?connect=v1&encoding=json&message=" + QueryEncoding.encode(message)
     guard address.utf8.count + query.utf8.count <= limit else { return nil }
     return try request("GET", address + query)
   }
@@ -76,20 +76,6 @@ struct ConnectRequest {
     guard seconds < 9_999_999 else { return "9999999999" }
     let part = attoseconds / 1_000_000_000_000_000
     return String(seconds * 1000 + part + (attoseconds % 1_000_000_000_000_000 == 0 ? 0 : 1))
-  }
-
-  /// Everything but the unreserved characters of RFC 3986 section 2.3 as `%XX`.
-  static func percentEncoded(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var text: [UInt8] = []
-    text.reserveCapacity(bytes.count * 2)
-    for byte in bytes {
-      switch byte {
-      case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f, 0x7e: text.append(byte)
-      default: text += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-      }
-    }
-    return String(decoding: text, as: UTF8.self)
   }
 
   /// Whether a header belongs to HTTP or to the protocol, so that it is no metadata.
