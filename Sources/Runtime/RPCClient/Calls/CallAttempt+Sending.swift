@@ -1,5 +1,6 @@
 internal import Buffers
 internal import Compression
+internal import ConnectWire
 internal import HTTP2
 internal import MessagesCore
 internal import RPC
