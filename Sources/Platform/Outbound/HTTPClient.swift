@@ -19,17 +19,19 @@ public final class HTTPClient: Sendable {
   private let log: Logger
 
   /// A client on these loops, at least one. Connects when it is first used.
+  ///
+  /// - Throws: ``OutboundError/Code/transportFailed`` when libcurl cannot be initialized.
   public init(
     loops: [EventLoop], configuration: HTTPClientConfiguration = .init(), clock: OutboundClock = .system,
     logger: Logger = Logger(label: "parley.outbound")
-  ) {
+  ) throws(OutboundError) {
     precondition(!loops.isEmpty, "a client has at least one loop")
     let counters = counters
     self.configuration = configuration
     self.clock = clock
     log = logger
     circuits = configuration.circuit.map { CircuitBreakers($0) }
-    multis = loops.map { CurlMulti(on: $0, configuration, counters) }
+    multis = try loops.map { (loop) throws(OutboundError) in try CurlMulti(on: loop, configuration, counters) }
   }
 
   deinit {

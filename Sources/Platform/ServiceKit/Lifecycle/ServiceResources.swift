@@ -17,12 +17,12 @@ final class ServiceResources: Sendable {
     let count = settings[StandardKeys.loops]
     let loops = try EventLoopGroup(count: count == 0 ? nil : count, name: S.name)
     do {
+      outbound = try HTTPClient(loops: loops.loops, configuration: Self.outbound(S.self, settings), logger: log)
       database = try S.hasDatabase ? Database(Self.database(S.self, settings), group: loops, log: log) : nil
     } catch {
       loops.shutDown()
       throw error
     }
-    outbound = HTTPClient(loops: loops.loops, configuration: Self.outbound(S.self, settings), logger: log)
     telemetry.sink?.gather(on: loops.loops)
     self.loops = loops
     self.telemetry = telemetry

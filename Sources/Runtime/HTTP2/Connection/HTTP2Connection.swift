@@ -62,12 +62,19 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   var fillsTrailers = false
   var scanner = FrameScanner()
   var history = StreamHistory()
+  var conduct = Conduct()
+  /// The stream whose header list was found to be too long last.
+  var longHeadersStream: Int32 = 0
   // SAFETY: emptied when the feed ends; streams that close live on to the end of the tick.
   var borrowingStreams: [Unmanaged<HTTP2Stream>] = []
   var unreportedBytes = 0
   /// Streams whose response is on its way although their request has not ended.
   var unreadRequests: [UnreadRequest] = []
   var unreadTimer: LoopTimer?
+  var connectionStall = Stall()
+  var stallTimer: LoopTimer?
+  /// Handlers of this connection's calls that are suspended: their streams may be gone already.
+  package var runningHandlers = 0
   var isFlushScheduled = false
   var isFeeding = false
   var closesAfterFeed = false
@@ -77,6 +84,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   /// What the peer said when it announced the end (client only).
   package internal(set) var goaway: HTTP2Goaway?
   var drainPhase = 0
+  var isLeaving = false
   var outstandingPings: [OutstandingPing] = []
   var pingsSent: UInt64 = 0
   let timer = LoopTimer()
@@ -173,6 +181,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     isClosed = true
     loop.disarm(timer)
     if let unreadTimer { loop.disarm(unreadTimer) }
+    if let stallTimer { loop.disarm(stallTimer) }
     unreadRequests = []
     watch?.cancel()
     watch = nil
@@ -239,6 +248,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
 
   private func timerFired() {
     let limits = resources.limits
+    if mustClose { return close(failure) }
     if drainPhase == 1 { return sendFinalGoaway() }
     // Nothing is left to do but to say goodbye, and the peer does not read even that.
     if drainPhase == 2 && streams.isEmpty { return close(failure) }

@@ -1,6 +1,7 @@
 internal import Buffers
 internal import HTTP2
 internal import RPC
+internal import RPCWire
 
 /// Requests whose headers depend on their one message: the unary calls of Connect.
 extension CallAttempt {
@@ -13,7 +14,7 @@ extension CallAttempt {
     var body = message
     if compression != .identity {
       body = ByteBuffer(capacity: message.count / 2)
-      try part.coding.compressing(compression, into: body) { $0.append(message.bytes) }
+      part.coding.compressing(compression, into: body) { $0.append(message.bytes) }
     }
     if plan.usesGET, body.count <= ConnectQuery.maximumBytes {
       let query = ConnectQuery.make(body.bytes, compression, plan.codec)

@@ -147,7 +147,7 @@ extension CallAttempt {
   /// The next response, decoded.
   func receive<M: Message>(_ type: M.Type) async throws(RPCError) -> M? {
     guard let frame = try await nextMessage() else { return nil }
-    return try take(frame) { (bytes) throws(RPCError) in try part.coding.decode(type, bytes) }
+    return try take(frame) { (bytes) throws(RPCError) in try part.coding.response(type, bytes, plan.codec) }
   }
 
   /// The next response as bytes.

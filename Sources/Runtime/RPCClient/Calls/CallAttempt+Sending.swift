@@ -1,5 +1,6 @@
 internal import Buffers
 internal import Compression
+internal import ConnectWire
 internal import HTTP2
 internal import MessagesCore
 internal import RPC
@@ -10,7 +11,7 @@ extension CallAttempt {
   ///
   /// - Throws: The status of a call that has ended, or an error of the message itself; the call goes on after that.
   func add<M: Message>(_ message: M, compressed: Bool) throws(RPCError) {
-    try add(compressed: compressed) { (buffer) throws(RPCError) in try part.coding.encode(message, into: buffer) }
+    try add(compressed: compressed) { (buffer) throws(RPCError) in try part.coding.add(message, plan.codec, to: buffer) }
   }
 
   /// Adds a request that is encoded already.

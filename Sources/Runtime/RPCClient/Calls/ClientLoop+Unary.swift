@@ -62,7 +62,7 @@ extension CallAttempt {
   func response<Response: Message>() throws(RPCError) -> ClientResponse<Response> {
     if let error = outcome?.error { throw error }
     guard let frame = endedMessage() else { throw .noResponse }
-    let message = try take(frame) { (bytes) throws(RPCError) in try part.coding.decode(Response.self, bytes) }
+    let message = try take(frame) { (bytes) throws(RPCError) in try part.coding.response(Response.self, bytes, plan.codec) }
     return ClientResponse(
       message, initialMetadata: initialMetadata ?? Metadata(), trailingMetadata: outcome?.trailingMetadata ?? Metadata(),
       wasCompressed: responseWasCompressed)

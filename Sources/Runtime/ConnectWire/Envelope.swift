@@ -15,7 +15,21 @@ package struct Envelope: Sendable {
   /// The length of the message.
   package let count: Int
   /// Where the envelope ends, counted from its first byte.
+  @inlinable
   package var end: Int { Self.prefixBytes + count }
+  /// Whether the message is compressed in the stream's encoding.
+  @inlinable
+  package var isCompressed: Bool { flags & Self.compressed != 0 }
+
+  /// Reads the prefix at `start`: flags and length, whatever they are.
+  ///
+  /// - Returns: nil when fewer than ``prefixBytes`` are there.
+  @inlinable
+  package static func prefix(of bytes: UnsafeRawBufferPointer, at start: Int = 0) -> Envelope? {
+    guard bytes.count - start >= prefixBytes else { return nil }
+    let count = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: start + 1, as: UInt32.self))
+    return Envelope(flags: bytes[start], count: Int(count))
+  }
 
   /// What the next bytes of a stream hold.
   package enum Result: Sendable {
@@ -35,14 +49,12 @@ package struct Envelope: Sendable {
   ///   bytes that it cannot compress.
   @inlinable
   package static func parse(_ bytes: UnsafeRawBufferPointer, maximumBytes: Int) -> Result {
-    guard bytes.count >= prefixBytes else { return bytes.isEmpty ? .empty : .incomplete(total: prefixBytes) }
-    let flags = bytes[0]
-    let count = Int(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 1, as: UInt32.self)))
-    guard count <= maximumBytes || (flags & compressed != 0 && count <= longest(of: maximumBytes)) else {
+    guard let envelope = prefix(of: bytes) else { return bytes.isEmpty ? .empty : .incomplete(total: prefixBytes) }
+    let count = envelope.count
+    guard count <= maximumBytes || (envelope.isCompressed && count <= longest(of: maximumBytes)) else {
       return .tooLarge(count)
     }
-    guard bytes.count >= prefixBytes + count else { return .incomplete(total: prefixBytes + count) }
-    return .complete(Envelope(flags: flags, count: count))
+    return bytes.count >= envelope.end ? .complete(envelope) : .incomplete(total: envelope.end)
   }
 
   /// The most bytes that a message of `count` bytes may take once compressed (zlib's own bound, with its headers).
@@ -54,7 +66,7 @@ package struct Envelope: Sendable {
     [flags] + withUnsafeBytes(of: UInt32(count).bigEndian) { Array($0) }
   }
 
-  @usableFromInline
+  @inlinable
   init(flags: UInt8, count: Int) {
     self.flags = flags
     self.count = count
