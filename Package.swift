@@ -174,6 +174,9 @@ let package = Package(
       path: "Tests/Support/DemoService",
       swiftSettings: settings),
     executable("demo-service", at: "Tests/Support/demo-service", ["DemoService", "ServiceKit"]),
+    // What `make chaos` writes to.
+    executable(
+      "ledger-service", at: "Tests/Chaos/ledger-service", ["TestAPI", "EventLoop", "PostgreSQL", "RPC", "ServiceKit"]),
     executable(
       "bench-server", at: "Tests/Benchmarks/Server",
       ["TestAPI", "EventLoop", "HTTP2", "RPC", "RPCServer", "MessagesCore", "PostgreSQL", "Telemetry", log, metrics]),

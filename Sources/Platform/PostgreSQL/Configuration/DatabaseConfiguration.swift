@@ -103,6 +103,7 @@ public struct DatabaseConfiguration: Sendable {
     try check((1...1000).contains(poolSize), "the pool has 1 to 1000 connections per loop")
     try check(poolQueueLimit >= 0 && pipelinedReadLimit > 0 && copies > 0, "limits are positive")
     try check(
-      readTimeout > .zero && statementTimeout > .zero && connectTimeout > .zero && heartbeatPause > .zero, "timeouts are positive")
+      readTimeout > .zero && statementTimeout > .zero && connectTimeout > .zero && heartbeatPause > .zero, "timeouts are positive"
+    )
   }
 }
