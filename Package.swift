@@ -116,7 +116,9 @@ let package = Package(
     floor("Platform/Outbound", "Outbound", ["EventLoop", "CCurl", log], exclude: ["README.md"]),
     floor(
       "Platform/PostgreSQL", "PostgreSQL", ["EventLoop", "CPostgreSQL", "CShims", "COpenSSL", log], exclude: ["README.md"]),
-    floor("Platform/Telemetry", "Telemetry", ["JSON", "EventLoop", "RPC", log, metricsCore], exclude: ["README.md"]),
+    floor(
+      "Platform/Telemetry", "Telemetry",
+      ["JSON", "EventLoop", "MessagesCore", "RPC", "RPCClient", "WellKnown", log, metricsCore], exclude: ["README.md"]),
     floor(
       "Platform/ServiceKit", "ServiceKit",
       [
@@ -232,13 +234,16 @@ let package = Package(
     tests("Platform/PostgreSQLTests", ["PostgreSQL", "EventLoop", "TestSupport", log]),
     tests(
       "Platform/TelemetryTests",
-      ["Telemetry", "EventLoop", "MessagesCore", "RPC", "RPCServer", "TestAPI", "TestSupport", "JSON", log, metrics]),
+      [
+        "Telemetry", "EventLoop", "MessagesCore", "RPC", "RPCClient", "RPCServer", "WellKnown", "TestAPI", "TestSupport", "JSON",
+        log, metrics,
+      ]),
     tests(
       "Platform/ServiceKitTests",
       [
         "ServiceKit", "DemoService", "demo-service", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore",
         "WellKnown",
-        "Outbound", "PostgreSQL", "JSON", "TestAPI", "TestSupport", configuration, log,
+        "Outbound", "PostgreSQL", "JSON", "Telemetry", "TestAPI", "TestSupport", configuration, log,
       ]),
     tests(
       "Services/AuthTests",

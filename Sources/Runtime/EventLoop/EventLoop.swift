@@ -15,7 +15,11 @@ public final class EventLoop: TaskExecutor {
   /// How busy the loop is, in whatever unit its users count (connections); compared when a new connection needs a home.
   public var load: Int { loadCount.load(ordering: .relaxed) }
 
+  /// What it has done so far; may be asked from any thread.
+  public var statistics: EventLoopStatistics { counts.snapshot }
+
   private let loadCount = Atomic<Int>(0)
+  private let counts = LoopCounts()
   let poller: Poller
   private var jobs = JobRing()
   private var timers = TimerHeap()
@@ -104,7 +108,9 @@ public final class EventLoop: TaskExecutor {
 
   /// Only a snapshot of the ring: a task that yields for ever must not keep the loop from its descriptors.
   private func runJobs() {
-    for _ in 0..<jobs.count { jobs.pop().runSynchronously(on: asUnownedTaskExecutor()) }
+    let count = jobs.count
+    counts.addTick(jobs: count, armedTimers: timers.count)
+    for _ in 0..<count { jobs.pop().runSynchronously(on: asUnownedTaskExecutor()) }
   }
 
   private func runEndOfTick() {
@@ -121,6 +127,7 @@ public final class EventLoop: TaskExecutor {
     isFiringTimers = true
     while let timer = timers.first, timer.deadline <= now {
       timers.remove(timer)
+      counts.addTimer()
       timer.onFire()
     }
     isFiringTimers = false

@@ -8,8 +8,8 @@ internal import Synchronization
 /// Methods, routes and interceptors are given once; then it listens on any number of addresses, in clear text or TLS, until it
 /// is drained.
 public final class RPCServer: Sendable {
-  private let group: EventLoopGroup
-  private let loops: [ServerLoop]
+  let group: EventLoopGroup
+  let loops: [ServerLoop]
   private let listeners = Mutex<[Listener]>([])
 
   /// A server that does not listen yet.

@@ -90,6 +90,8 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   let timer = LoopTimer()
   /// When the peer sent something for the last time, to the tick.
   package internal(set) var lastActivity: MonotonicInstant
+  /// When it was accepted, or connected, to the tick.
+  package let openedAt: MonotonicInstant
   /// For whatever the delegate keeps per connection.
   package var attachment: AnyObject?
 
@@ -107,6 +109,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     self.delegate = delegate
     loop = resources.loop
     lastActivity = loop.now
+    openedAt = loop.now
     timer.onFire = { [unowned self] in timerFired() }
   }
 

@@ -8,6 +8,7 @@ extension CallAttempt {
   /// Sends the whole request.
   func submit(on connection: HTTP2Connection, _ message: ByteBuffer, _ wanted: MessageCompression) throws(RPCError) {
     reserved = nil
+    sentBytes += message.count
     isSendingFinished = true
     // Nothing is nothing in every encoding.
     let compression = message.isEmpty ? .identity : wanted

@@ -133,6 +133,7 @@ extension CallAttempt {
         frame.isCompressed
         ? try part.coding.restoring(bytes, responseCompression, maximumBytes: plan.maximumResponseBytes, body) : try body(bytes)
       removeFirst(frame.end)
+      takenBytes += frame.end - frame.start
       hasTakenBody = true
       if scannedBytes > 0 {
         scannedBytes -= frame.end

@@ -75,6 +75,7 @@ extension CallAttempt {
       throw error
     }
     output.overwrite(bigEndian: UInt32(output.count - start - Envelope.prefixBytes), at: start + 1)
+    sentBytes += output.count - start - Envelope.prefixBytes
     replay?.append(UnsafeRawBufferPointer(rebasing: output.bytes[start...]))
     stream.outboundGrew()
   }
@@ -83,6 +84,7 @@ extension CallAttempt {
   func send(_ replay: ReplayBuffer) {
     guard let stream, !replay.bytes.isEmpty else { return }
     stream.outbound.append(replay.bytes)
+    sentBytes += replay.bytes.count
     stream.outboundGrew()
   }
 }

@@ -24,6 +24,8 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   /// Handlers that are running now.
   var runningHandlers = 0
   private var connections: [ObjectIdentifier: HTTP2Connection] = [:]
+  /// What is open now, in no order.
+  var openConnections: Dictionary<ObjectIdentifier, HTTP2Connection>.Values { connections.values }
   private var isDraining = false
   /// Calls with a deadline that began in this tick.
   private var begunCalls: [RPCServerCall] = []
