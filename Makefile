@@ -18,7 +18,7 @@ BUILD_FLAGS := $(if $(filter release,$(CONFIG)),$(RELEASE_FLAGS),-c debug --scra
 
 export CONFIG SCRATCH SWIFT PREFIX DESTDIR
 .DEFAULT_GOAL := help
-.PHONY: help deps venv build release adapters run demo test bench bench-check interop lint proto proto-check deploy stop clean
+.PHONY: help deps venv build release adapters run demo test bench bench-check interop lint docs proto proto-check deploy stop clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ interop: deps venv adapters ## Outside clients and servers, and the public judge
 
 lint: venv ## Format, shell syntax, proto style and the laws of the house (no build)
 	@Tests/lint.sh
+
+docs: build ## Write the reference of every library into .local/docs; warnings and undocumented declarations are errors
+	@Sources/documentation.sh
 
 proto: deps ## Generate the Swift sources from proto/
 	@proto/generate.sh

@@ -14,6 +14,8 @@ public struct HTTPAccessLog: HTTPMiddleware {
   /// A log of one route.
   ///
   /// - Parameters:
+  ///   - log: Where the lines go.
+  ///   - registry: Where requests are counted.
   ///   - label: The route's path, or `other`.
   ///   - proxies: Whose word on the client's address is taken.
   public init(_ log: Logger, _ registry: PrometheusRegistry, label: String, proxies: TrustedProxies) {

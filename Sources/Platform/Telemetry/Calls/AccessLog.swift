@@ -14,6 +14,8 @@ public struct AccessLog: Sendable {
   /// An access log, or nil when `level` is above `info`.
   ///
   /// - Parameters:
+  ///   - sink: Where the lines go.
+  ///   - level: The level of the process's log.
   ///   - oneInOK: Of so many calls that end OK, one is written; 1 for all.
   ///   - clock: Nanoseconds since 1970; the machine's clock unless a test gives its own.
   public init?(_ sink: LogSink, level: Logger.Level = .info, oneInOK: Int = 1, clock: (@Sendable () -> Int)? = nil) {
