@@ -76,6 +76,9 @@ chaos: deps venv ## Faults under load, with a ledger that says what was lost (SE
 lint: venv ## Format, shell syntax, proto style and the laws of the house (no build)
 	@Tests/lint.sh
 
+docs: build ## Write the reference of every library into .local/docs; warnings and undocumented declarations are errors
+	@Sources/documentation.sh
+
 proto: deps ## Generate the Swift sources from proto/
 	@proto/generate.sh
 
