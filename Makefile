@@ -18,10 +18,11 @@ BUILD_FLAGS := $(if $(filter release,$(CONFIG)),$(RELEASE_FLAGS),-c debug --scra
 
 export CONFIG SCRATCH SWIFT PREFIX DESTDIR
 .DEFAULT_GOAL := help
-.PHONY: help deps venv build release adapters run demo test bench bench-check interop chaos lint proto proto-check deploy stop clean
+.PHONY: help deps venv build release adapters run demo test bench bench-check interop chaos lint monitoring-check proto proto-check \
+  deploy stop clean
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@printf '\nSettings: CONFIG=debug|release  SCRATCH=<build folder>  DESTDIR=<root>  PREFIX=<prefix>  FILTER=<tests>\n'
 
 deps: ## Install the Debian packages that are missing (sudo when not root); says nothing to do when none is
@@ -65,6 +66,9 @@ chaos: deps venv ## Faults under load, with a ledger that says what was lost (SE
 
 lint: venv ## Format, shell syntax, proto style and the laws of the house (no build)
 	@Tests/lint.sh
+
+monitoring-check: deps ## Judge the alert rules and the dashboard of deploy/monitoring with promtool
+	@deploy/monitoring/check.sh
 
 proto: deps ## Generate the Swift sources from proto/
 	@proto/generate.sh
