@@ -22,7 +22,7 @@ export CONFIG SCRATCH SWIFT PREFIX DESTDIR
 .PHONY: release $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' Makefile)
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@printf '\nSettings: CONFIG=debug|release  SCRATCH=<build folder>  DESTDIR=<root>  PREFIX=<prefix>  FILTER=<tests>\n'
 
 deps: ## Install the Debian packages that are missing (sudo when not root); says nothing to do when none is

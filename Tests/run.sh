@@ -62,6 +62,9 @@ if [[ -z $filter ]]; then
   else
     said+=("deployment: NOT verified, systemd-analyze is not installed here")
   fi
+  say "alerts and dashboard"
+  deploy/monitoring/check.sh | tee .local/logs/monitoring.log
+  said+=("$(tail -n 1 .local/logs/monitoring.log)")
   say "outside clients"
   .local/venv/bin/python -m unittest discover -v -s Tests/Clients -p 'test_*.py' 2>&1 | tee .local/logs/clients.log
   ran=$(grep -oE '^Ran [0-9]+ tests?' .local/logs/clients.log || true)

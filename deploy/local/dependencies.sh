@@ -27,6 +27,7 @@ packages=(
   valgrind                 # make bench-check
   iproute2                 # make chaos: links that go down and grow slow
   nftables                 # make chaos: links that drop everything
+  prometheus               # promtool, which judges deploy/monitoring
 )
 
 [[ ${PARLEY_DEPS:-} == skip ]] && exit 0

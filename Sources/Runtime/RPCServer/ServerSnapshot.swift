@@ -1,5 +1,5 @@
 public import EventLoop
-internal import HTTP2
+public import HTTP2
 internal import RPC
 
 /// What a server is doing at one moment, for whoever operates it.
@@ -14,6 +14,8 @@ public struct ServerSnapshot: Sendable {
     public let streams: Int
     /// Handlers that are running.
     public let runningHandlers: Int
+    /// What its connections have lived through.
+    public let http2: HTTP2Statistics
   }
 
   /// One connection.
@@ -85,7 +87,7 @@ extension ServerLoop {
   var counts: ServerSnapshot.Loop {
     .init(
       name: loop.name, connections: openConnections.count, streams: openConnections.reduce(0) { $0 + $1.streams.count },
-      runningHandlers: runningHandlers)
+      runningHandlers: runningHandlers, http2: resources.statistics)
   }
 
   func snapshot(connections limit: Int) -> Snapshot {

@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import HTTP2
 internal import Outbound
 internal import PostgreSQL
 internal import RPCServer
@@ -61,6 +62,7 @@ struct AdminReport: Sendable {
       name: "loops",
       columns: [
         "loop", "answers", "connections", "streams", "running_handlers", "ticks", "jobs", "armed_timers", "mean_lag_ms",
+        "glitches", "resets",
       ])
     for (loop, counts) in zip(resources.loops.loops, snapshot.loops) {
       let statistics = loop.statistics
@@ -71,6 +73,7 @@ struct AdminReport: Sendable {
         counts.map { .number($0.streams) } ?? .none, counts.map { .number($0.runningHandlers) } ?? .none,
         .number(statistics.ticks), .number(statistics.jobs), .number(statistics.armedTimers),
         count == 0 ? .none : .text(Self.decimal(lag.sum / Double(count) * 1_000)),
+        counts.map { .number($0.http2.glitches) } ?? .none, counts.map { .number($0.http2.resetsReceived) } ?? .none,
       ])
     }
     return table

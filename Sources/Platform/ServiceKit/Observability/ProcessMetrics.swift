@@ -15,7 +15,7 @@ extension PrometheusRegistry {
     }
     counter("process_cpu_seconds_total", help: "Seconds of CPU.") { ProcessStatistics.cpuSeconds }
     let versions = ServiceVersion.lines(of: program).map { ($0.name == program ? "version" : $0.name, $0.version) }
-    gauge("parley_build_info", help: "What runs; always 1.", labels: [("service", program)] + versions) { 1 }
+    gauge("parley_build_info", help: "What runs; always 1.", labels: [("program", program)] + versions) { 1 }
   }
 
   /// Each loop's work.
