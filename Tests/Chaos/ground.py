@@ -1,7 +1,7 @@
-"""What a run stands on: PostgreSQL, the sandbox, two services of two copies each with a supervisor, all of them the real programs.
+"""What a run stands on: PostgreSQL, the sandbox, two services of two copies each with a supervisor, all the real programs.
 
-PostgreSQL keeps its data on a small disk of its own (a tmpfs, gone with the run), and so do the services' logs, so that either can
-be filled. It is durable: nothing here may depend on luck. The services reach it over TCP with TLS and a verified name.
+PostgreSQL keeps its data on a small disk of its own (a tmpfs, gone with the run), and so do the services' logs, so that either
+can be filled. It is durable: nothing here may depend on luck. The services reach it over TCP with TLS and a verified name.
 """
 
 import csv

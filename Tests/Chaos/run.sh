@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh [--seconds S] [--seed N] [--only FAULT[,FAULT...]]: shows the judge every harm, then breaks things under load; `make chaos`
-# builds what it needs first. The output is also in .local/logs/chaos.log.
+# run.sh [--seconds S] [--seed N] [--only FAULT[,FAULT...]]: shows the judge every harm, then breaks things under load;
+# `make chaos` builds what it needs first. The output is also in .local/logs/chaos.log.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export PARLEY_TEST_BINARIES=${PARLEY_TEST_BINARIES:-$PWD/${SCRATCH:-.build}/${CONFIG:-debug}}
