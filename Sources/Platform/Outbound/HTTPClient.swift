@@ -21,7 +21,12 @@ public final class HTTPClient: Sendable {
 
   /// A client on these loops, at least one. Connects when it is first used.
   ///
-  /// - Parameter observer: Who sees every attempt, or nil.
+  /// - Parameters:
+  ///   - loops: Where requests run; at least one.
+  ///   - configuration: What holds for all requests.
+  ///   - clock: The time, and how it waits between attempts.
+  ///   - logger: Who is told of retries and circuits.
+  ///   - observer: Who sees every attempt, or nil.
   /// - Throws: ``OutboundError/Code/transportFailed`` when libcurl cannot be initialized.
   public init(
     loops: [EventLoop], configuration: HTTPClientConfiguration = .init(), clock: OutboundClock = .system,

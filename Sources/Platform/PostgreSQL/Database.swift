@@ -19,7 +19,11 @@ public final class Database: Sendable {
 
   /// Starts to connect, on every loop of `group`.
   ///
-  /// - Parameter observer: Who sees the statements that are run, or nil.
+  /// - Parameters:
+  ///   - configuration: The address and the limits.
+  ///   - group: The loops, each with connections of its own.
+  ///   - log: Who is told of connections that come and go.
+  ///   - observer: Who sees the statements that are run, or nil.
   /// - Throws: ``DatabaseError`` with `invalidConfiguration`.
   public init(
     _ configuration: DatabaseConfiguration, group: EventLoopGroup, log: Logger, observer: (any StatementObserver)? = nil

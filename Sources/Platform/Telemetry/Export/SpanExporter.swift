@@ -39,9 +39,12 @@ public final class SpanExporter: SpanSink {
   /// An exporter that sends by `channel`, which must not be traced itself.
   ///
   /// - Parameters:
+  ///   - channel: The way to the collector.
   ///   - resource: What the spans come from: `service.name` and so on.
   ///   - loop: Where it works; `channel` has a part there.
   ///   - registry: Where it counts `parley_trace_spans_exported_total` and `parley_trace_spans_dropped_total`.
+  ///   - settings: How much waits, and how long.
+  ///   - log: Who is told of spans that were dropped.
   public init(
     over channel: any Channel, resource: [(name: String, value: SpanAttribute)], on loop: EventLoop,
     registry: PrometheusRegistry, settings: Settings = .init(), log: Logger = Logger(label: "parley.telemetry")

@@ -18,6 +18,7 @@ public final class Tracer: Sendable {
   /// A tracer.
   ///
   /// - Parameters:
+  ///   - ratio: How many of the traces that begin here are recorded, 0 to 1.
   ///   - sink: Where recorded spans go; nil to record none.
   ///   - clock: Nanoseconds since 1970; the machine's clock unless a test gives its own.
   ///   - seed: What the names of traces and spans begin from; chosen by the system unless a test gives its own.
@@ -36,7 +37,9 @@ public final class Tracer: Sendable {
 
   /// Begins to serve a request that another process may have sent along with its own place in a trace.
   ///
-  /// - Parameter name: What is asked for, out of a small set of names.
+  /// - Parameters:
+  ///   - name: What is asked for, out of a small set of names.
+  ///   - remote: The caller's place in a trace, or nil.
   public func serve(_ name: String, remote: SpanContext?) -> Span { serve(name, remote: remote, at: .now()) }
 
   func serve(_ name: String, remote: SpanContext?, at instant: MonotonicInstant) -> Span {
@@ -51,7 +54,10 @@ public final class Tracer: Sendable {
 
   /// Does `body` as a part of what the current task works for, or as the beginning of a trace of its own.
   ///
-  /// - Parameter name: What is done, out of a small set of names.
+  /// - Parameters:
+  ///   - name: What is done, out of a small set of names.
+  ///   - kind: What it is to the work around it.
+  ///   - body: What is done, with its span.
   public func span<Result>(
     _ name: String, _ kind: SpanKind = .internal, _ body: (Span) async throws -> Result
   ) async rethrows -> Result {
