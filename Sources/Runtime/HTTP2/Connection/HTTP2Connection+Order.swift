@@ -47,8 +47,8 @@ extension HTTP2Connection {
   }
 
   /// The peer broke a rule: nothing more of it is read, and GOAWAY leaves at the end of the tick.
-  func violated(_ code: HTTP2ErrorCode, _ message: String) {
-    failure = HTTP2Error(.protocolError, message)
+  func violated(_ code: HTTP2ErrorCode, _ message: String, as kind: HTTP2Error.Code = .protocolError) {
+    failure = HTTP2Error(kind, message)
     nghttp2_session_terminate_session(session, code.rawValue)
   }
 

@@ -8,9 +8,8 @@ internal import RPCWire
 extension RPCServerCall {
   /// Runs the handler; it may be done when this returns.
   func start() {
-    guard server.runningHandlers < server.configuration.maximumRunningHandlersPerLoop else { return refuse(.overloaded) }
+    guard server.runningHandlers.take(1) else { return shed(.runningHandlers) }
     isRunning = true
-    server.runningHandlers += 1
     // One async frame instead of two: each costs the runtime a look-up of the executor, and this is the hot path.
     let task = Task.immediate(executorPreference: server.loop) {
       do {
@@ -26,7 +25,7 @@ extension RPCServerCall {
 
   private func ended(_ error: (any Error)?) {
     isRunning = false
-    server.runningHandlers -= 1
+    server.runningHandlers.giveBack(1)
     task = nil
     stopClock()
     guard !isAnswered else { return }
@@ -64,6 +63,12 @@ extension RPCServerCall {
       fail(.deadlineExceeded)
     }
     guard isRunning else { return discardInput() }
+    stopHandler()
+  }
+
+  /// The call has its answer: what its handler still does is of no use.
+  func stopHandler() {
+    guard isRunning else { return }
     task?.cancel()
     wakeWaiters()
   }

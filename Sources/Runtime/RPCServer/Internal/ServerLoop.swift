@@ -21,7 +21,8 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   /// Whether pages of other origins may call.
   let hasCORS: Bool
   /// Handlers that are running now.
-  var runningHandlers = 0
+  var runningHandlers: BudgetShare
+  private let gate: AcceptGate
   private var connections: [ObjectIdentifier: HTTP2Connection] = [:]
   private var isDraining = false
   /// Calls with a deadline that began in this tick.
@@ -30,14 +31,16 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
 
   init(
     _ loop: EventLoop, routes: RouteTable, fallback: HTTPRoute.Handler?, configuration: RPCServerConfiguration,
-    events: RPCServerEvents
+    events: RPCServerEvents, budgets: ServerBudgets, gate: AcceptGate
   ) {
     self.loop = loop
     self.routes = routes
     self.fallback = fallback
     self.configuration = configuration
     self.events = events
-    resources = HTTP2LoopResources(loop, limits: configuration.http2)
+    self.gate = gate
+    runningHandlers = BudgetShare(of: budgets.handlers)
+    resources = HTTP2LoopResources(loop, limits: configuration.http2, budgets: budgets.memory)
     coding = MessageCoding(decoder, encoder, configuration)
     hasCORS = configuration.cors != nil
     var form = CallForm()
@@ -55,6 +58,7 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
       if isDraining { connection.drain() }
     } catch {
       loop.giveBackLoad()
+      gate.leave(peer)
       events.connectionFailed(peer.host, HTTP2Error(.connectFailed, "\(error)"))
     }
   }
@@ -79,10 +83,14 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
 
   // MARK: Drain
 
-  /// Says GOAWAY on every connection, and waits until the last is closed.
+  /// Says GOAWAY on every connection, ends the calls that would go on for as long as the server does, and waits until the last
+  /// connection is closed.
   func drain() async {
     isDraining = true
-    for connection in connections.values { connection.drain() }
+    for connection in connections.values {
+      connection.drain()
+      for stream in connection.streams { (stream.handler as? RPCServerCall)?.serverDrains() }
+    }
     guard !connections.isEmpty else { return }
     await withCheckedContinuation { whenEmpty.append($0) }
   }
@@ -116,6 +124,7 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   func connectionClosed(_ connection: HTTP2Connection, _ error: HTTP2Error?) {
     connections[ObjectIdentifier(connection)] = nil
     loop.giveBackLoad()
+    gate.leave(connection.peer)
     // First why, then that: who counts connections knows the reason once the count falls.
     if let error { events.connectionFailed(connection.peer.host, error) }
     events.connectionsChanged(-1)
