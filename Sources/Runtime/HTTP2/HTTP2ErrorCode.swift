@@ -56,8 +56,6 @@ public struct HTTP2Error: Error, Sendable, CustomStringConvertible {
     public static let handshakeTimeout = Code(name: "handshake_timeout")
     /// The peer began a header list and did not finish it in time.
     public static let headerTimeout = Code(name: "header_timeout")
-    /// The peer's socket took nothing for too long.
-    public static let writeStalled = Code(name: "write_stalled")
     /// The peer did not answer a PING in time.
     public static let keepaliveTimeout = Code(name: "keepalive_timeout")
     /// The connection was at its maximum age, and what went on in it took longer than it was given.
@@ -66,6 +64,10 @@ public struct HTTP2Error: Error, Sendable, CustomStringConvertible {
     public static let tlsFailed = Code(name: "tls_failed")
     /// The peer broke HTTP/2's rules, or we did in its eyes.
     public static let protocolError = Code(name: "protocol_error")
+    /// The peer cost more than a connection may; the message begins with what it did too often.
+    public static let abuse = Code(name: "abuse")
+    /// The peer took nothing of what it was sent for too long.
+    public static let stalled = Code(name: "stalled")
     /// The connection is closed.
     public static let connectionClosed = Code(name: "connection_closed")
   }

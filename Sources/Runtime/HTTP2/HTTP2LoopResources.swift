@@ -10,6 +10,8 @@ public final class HTTP2LoopResources {
   public let loop: EventLoop
   /// What each connection may cost.
   public let limits: HTTP2Limits
+  /// What its connections have lived through.
+  public internal(set) var statistics = HTTP2Statistics()
 
   /// What the responses that wait on this loop take.
   var responses: BudgetShare

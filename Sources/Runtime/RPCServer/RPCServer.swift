@@ -83,6 +83,13 @@ public final class RPCServer: Sendable {
     }
   }
 
+  /// What the connections of each loop have lived through, in the order of the group's loops.
+  public func http2Statistics() async -> [HTTP2Statistics] {
+    var statistics: [HTTP2Statistics] = []
+    for server in loops { statistics.append(await server.loop.visit { server.resources.statistics }) }
+    return statistics
+  }
+
   private func start(_ listener: Listener) -> SocketAddress {
     listeners.withLock { $0.append(listener) }
     listener.start()

@@ -16,6 +16,9 @@ public struct RPCServerConfiguration: Sendable {
   public var maximumCallDuration: Duration? = nil
   /// Handlers that may run at once in the process; one more call is RESOURCE_EXHAUSTED.
   public var maximumRunningHandlers = 16_384
+  /// Handlers that may be suspended at once for one connection, those of calls that were cancelled included; one more call is
+  /// RESOURCE_EXHAUSTED.
+  public var maximumRunningHandlersPerConnection = 2_048
   /// How many connections there may be.
   public var accept = AcceptLimits()
   /// What responses are compressed with, where the caller accepts it and the handler does not choose otherwise.

@@ -199,7 +199,7 @@ extension HTTP2Connection {
 
   func lookAtWaiters(_ now: MonotonicInstant) -> MonotonicInstant? {
     guard held.hasWaiters else { return nil }
-    let limit = resources.limits.writeStallTime
+    let limit = resources.limits.writeStallTimeout
     let late = held.arrivals.filter { now.duration(since: $0.waiter.since) >= limit }
     held.arrivals.removeAll { now.duration(since: $0.waiter.since) >= limit }
     for (waiter, _) in late where waiter.isOpen { waiter.stream.handler?.streamOverBudget(waiter.stream) }

@@ -39,14 +39,15 @@ extension HTTP2Connection {
     look(at: loop.now.advanced(by: stallLook))
   }
 
-  private var stallLook: Duration { resources.limits.writeStallTime / 8 }
+  private var stallLook: Duration { resources.limits.writeStallTimeout / 8 }
 
   func lookAtStalls(_ now: MonotonicInstant) -> MonotonicInstant? {
     guard vigil.watchesStalls else { return nil }
-    let limit = resources.limits.writeStallTime
+    let limit = resources.limits.writeStallTimeout
     if backlog != nil {
       if vigil.socket.isStalled(now, limit) {
-        close(HTTP2Error(.writeStalled, "the peer has read nothing for \(limit)"))
+        resources.statistics.stalls += 1
+        close(HTTP2Error(.stalled, "the peer has read nothing for \(limit)"))
         return nil
       }
       // Their turn comes when the socket takes something.
@@ -67,7 +68,10 @@ extension HTTP2Connection {
     if !writes { stream.writing.rest() }
     if !reads { stream.reading.rest() }
     let isStalled = writes && stream.writing.isStalled(now, limit) || reads && stream.reading.isStalled(now, limit)
-    if isStalled { stream.reset(.cancel) }
+    if isStalled {
+      resources.statistics.stalls += 1
+      stream.reset(.cancel)
+    }
     return writes || reads
   }
 }

@@ -62,6 +62,9 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   var fillsTrailers = false
   var scanner = FrameScanner()
   var history = StreamHistory()
+  var conduct = Conduct()
+  /// The stream whose header list was found to be too long last.
+  var longHeadersStream: Int32 = 0
   // SAFETY: emptied when the feed ends; streams that close live on to the end of the tick.
   var borrowingStreams: [Unmanaged<HTTP2Stream>] = []
   var unreportedBytes = 0
@@ -74,6 +77,8 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   var vigilTimer: LoopTimer?
   /// What waits here in memory (server only).
   var held = HeldBytes()
+  /// Handlers of this connection's calls that are suspended: their streams may be gone already.
+  package var runningHandlers = 0
   var isFlushScheduled = false
   var isFeeding = false
   var closesAfterFeed = false
@@ -83,6 +88,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   /// What the peer said when it announced the end (client only).
   package internal(set) var goaway: HTTP2Goaway?
   var drainPhase = 0
+  var isLeaving = false
   var outstandingPings: [OutstandingPing] = []
   var pingsSent: UInt64 = 0
   let timer = LoopTimer()
@@ -245,6 +251,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
 
   private func timerFired() {
     let limits = resources.limits
+    if mustClose { return close(failure) }
     if drainPhase == 1 { return sendFinalGoaway() }
     // Nothing is left to do but to say goodbye, and the peer does not read even that.
     if drainPhase == 2 && streams.isEmpty { return close(failure) }

@@ -53,6 +53,8 @@ package final class HTTP2Stream {
   /// The peer has ended its side.
   package internal(set) var isRemoteClosed = false
   var isResetByPeer = false
+  /// The reset that it is going to end with has been counted.
+  var isCharged = false
   /// The stream is over.
   package internal(set) var isClosed = true
   /// The request never left this side: its connection ended first, or took no new streams any more (client only).
@@ -92,6 +94,7 @@ package final class HTTP2Stream {
     isRemoteClosed = false
     isUnsent = false
     isResetByPeer = false
+    isCharged = false
     isOutboundFinished = false
     outboundTrailers = nil
     isDeferred = false

@@ -10,6 +10,8 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
   private let handler: HTTPRoute.Handler
   private var stream: HTTP2Stream?
   private var task: Task<Void, Never>?
+  private var home: HTTP2Connection?
+  private var isRunning = false
   private var isAnswered = false
 
   init(on server: ServerLoop, _ handler: @escaping HTTPRoute.Handler) {
@@ -39,10 +41,14 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
 
   func streamReceivedEnd(_ stream: HTTP2Stream) {
     guard !isAnswered else { return }
-    guard server.runningHandlers.take(1) else { return shed(.runningHandlers, stream) }
+    guard server.hasRoom(on: stream), server.runningHandlers.take(1) else { return shed(.runningHandlers, stream) }
     let request = request(stream)
+    isRunning = true
     let task = Task.immediate(executorPreference: server.loop) { await self.run(request) }
+    guard isRunning else { return }
     if !isAnswered { self.task = task }
+    home = stream.isClosed ? nil : stream.connection
+    home?.runningHandlers += 1
   }
 
   func streamDrained(_ stream: HTTP2Stream) {}
@@ -91,6 +97,9 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
       response = .text(500, "internal error, incident \(incident)\n")
     }
     server.runningHandlers.giveBack(1)
+    isRunning = false
+    home?.runningHandlers -= 1
+    home = nil
     if let stream, !isAnswered, !response.body.isEmpty, !stream.hasRoom { return shed(.responseBytes, stream) }
     answer(response, toHead: request.method == "HEAD")
   }

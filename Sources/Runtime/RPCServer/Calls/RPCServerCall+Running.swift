@@ -8,7 +8,7 @@ internal import RPCWire
 extension RPCServerCall {
   /// Runs the handler; it may be done when this returns.
   func start() {
-    guard server.runningHandlers.take(1) else { return shed(.runningHandlers) }
+    guard server.hasRoom(on: stream), server.runningHandlers.take(1) else { return shed(.runningHandlers) }
     isRunning = true
     // One async frame instead of two: each costs the runtime a look-up of the executor, and this is the hot path.
     let task = Task.immediate(executorPreference: server.loop) {
@@ -20,13 +20,20 @@ extension RPCServerCall {
         self.ended(error)
       }
     }
-    if isRunning { self.task = task }
+    guard isRunning else { return }
+    self.task = task
+    home = stream?.connection
+    home?.runningHandlers += 1
   }
 
   private func ended(_ error: (any Error)?) {
     isRunning = false
     server.runningHandlers.giveBack(1)
     task = nil
+    if let home {
+      home.runningHandlers -= 1
+      self.home = nil
+    }
     stopClock()
     guard !isAnswered else { return }
     if let error {

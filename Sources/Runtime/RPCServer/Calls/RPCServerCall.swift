@@ -33,6 +33,8 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   var isAnswered = false
   var hasPassedDeadline = false
   var task: Task<Void, Never>?
+  /// Where the handler is counted while it is suspended.
+  var home: HTTP2Connection?
   private let deadlineTimer = LoopTimer()
   var receivers: [UnsafeContinuation<Void, Never>] = []
   var writers: [UnsafeContinuation<Void, Never>] = []

@@ -68,6 +68,13 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
     { [cors = configuration.cors] request in .refusal(status, text, headers, to: request.header("origin"), cors) }
   }
 
+  /// Whether one more handler may run for a stream's connection. No connection has more than the loop.
+  @inline(__always)
+  func hasRoom(on stream: HTTP2Stream?) -> Bool {
+    let limit = configuration.maximumRunningHandlersPerConnection
+    return runningHandlers < limit || (stream?.connection.runningHandlers ?? 0) < limit
+  }
+
   // MARK: Deadlines
 
   /// Has a call's deadline watched from the end of this tick on.
