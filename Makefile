@@ -18,7 +18,7 @@ BUILD_FLAGS := $(if $(filter release,$(CONFIG)),$(RELEASE_FLAGS),-c debug --scra
 
 export CONFIG SCRATCH SWIFT PREFIX DESTDIR
 .DEFAULT_GOAL := help
-.PHONY: help deps venv build release adapters run demo test bench bench-check interop lint proto proto-check deploy stop clean
+.PHONY: help deps venv build release adapters run demo test bench bench-check interop chaos lint proto proto-check deploy stop clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,10 @@ bench-check: deps venv ## Compare instructions per unary RPC with Tests/Benchmar
 
 interop: deps venv adapters ## Outside clients and servers, and the public judges, against ours (PART= runs some of them)
 	@Tests/Interop/run.sh $(PART)
+
+chaos: deps venv ## Faults under load, with a ledger that says what was lost (SECONDS=, SEED=, ONLY=a fault's name)
+	@deploy/local/build.sh $(BUILD_FLAGS)
+	@Tests/Chaos/run.sh $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
 
 lint: venv ## Format, shell syntax, proto style and the laws of the house (no build)
 	@Tests/lint.sh

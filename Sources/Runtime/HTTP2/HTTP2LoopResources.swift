@@ -57,6 +57,9 @@ public final class HTTP2LoopResources {
 
   func takeStream(for connection: HTTP2Connection) -> HTTP2Stream { streams.popLast() ?? HTTP2Stream(on: connection) }
 
+  /// Lets go of the streams that wait for their next use, and of their handlers, which may refer to whoever holds these resources.
+  package func forgetStreams() { streams = [] }
+
   func giveBack(_ stream: consuming HTTP2Stream) {
     stream.recycle()
     if streams.count < Self.keptStreams { streams.append(stream) }

@@ -8,8 +8,8 @@ internal import Synchronization
 /// Methods, routes and interceptors are given once; then it listens on any number of addresses, in clear text or TLS, until it
 /// is drained.
 public final class RPCServer: Sendable {
-  private let group: EventLoopGroup
-  private let loops: [ServerLoop]
+  let group: EventLoopGroup
+  let loops: [ServerLoop]
   private let listeners = Mutex<[Listener]>([])
   private let gate: AcceptGate
   private let events: RPCServerEvents
@@ -61,6 +61,13 @@ public final class RPCServer: Sendable {
     start(
       try Listener(
         inheriting: descriptor, group: group, gate: gate, onRefuse: events.connectionsRefused, onAccept: acceptor(tls)))
+  }
+
+  /// Serves a connection whose socket is open already, on the loop of the group that calls. The descriptor is the server's to close.
+  package func serve(_ descriptor: Int32, from peer: SocketAddress, tls: TLSContext? = nil) {
+    guard let server = loops.first(where: { $0.loop.isCurrent }) else { preconditionFailure("called off the server's loops") }
+    server.loop.takeLoad()
+    server.serve(descriptor, from: peer, tls: tls)
   }
 
   /// Stops without losing a call: no new connections, GOAWAY on all others, and then waits until the last call is answered.

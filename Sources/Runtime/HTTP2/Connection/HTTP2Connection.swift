@@ -96,6 +96,8 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   package internal(set) var lastActivity: MonotonicInstant
   /// When the last stream ended, or the handshake did.
   var idleSince: MonotonicInstant
+  /// When it was accepted, or connected, to the tick.
+  package let openedAt: MonotonicInstant
   /// For whatever the delegate keeps per connection.
   package var attachment: AnyObject?
 
@@ -114,6 +116,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     loop = resources.loop
     lastActivity = loop.now
     idleSince = loop.now
+    openedAt = loop.now
     timer.onFire = { [unowned self] in timerFired() }
   }
 
@@ -244,7 +247,11 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
 
   /// Streams that closed during this tick may be reused only after everything that could still point at them.
   func reclaimStreams() {
-    while let stream = closedStreams.popLast() { resources.giveBack(stream) }
+    while let stream = closedStreams.popLast() {
+      // A server's handlers are reused with their streams. A call would stay, with its channel, until somebody calls again.
+      if role == .client { stream.handler = nil }
+      resources.giveBack(stream)
+    }
   }
 
   // MARK: Time

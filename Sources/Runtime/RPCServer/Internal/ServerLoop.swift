@@ -2,6 +2,7 @@ internal import EventLoop
 internal import HTTP2
 internal import MessagesWire
 internal import RPC
+internal import RPCWire
 
 /// A server's share of one loop: its connections, and what their calls use together.
 // SAFETY: made on any thread and then used on its loop only.
@@ -24,6 +25,8 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   var runningHandlers: BudgetShare
   private let gate: AcceptGate
   private var connections: [ObjectIdentifier: HTTP2Connection] = [:]
+  /// What is open now, in no order.
+  var openConnections: Dictionary<ObjectIdentifier, HTTP2Connection>.Values { connections.values }
   private var isDraining = false
   /// Calls with a deadline that began in this tick.
   private var begunCalls: [RPCServerCall] = []
@@ -41,7 +44,8 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
     self.gate = gate
     runningHandlers = BudgetShare(of: budgets.handlers)
     resources = HTTP2LoopResources(loop, limits: configuration.http2, budgets: budgets.memory)
-    coding = MessageCoding(decoder, encoder, configuration)
+    coding = MessageCoding(
+      decoder, encoder, registry: configuration.messageRegistry, ignoresUnknownFields: configuration.ignoresUnknownJSONFields)
     hasCORS = configuration.cors != nil
     var form = CallForm()
     form.chosen = configuration.responseCompression
@@ -98,7 +102,7 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
       connection.drain()
       for stream in connection.streams { (stream.handler as? RPCServerCall)?.serverDrains() }
     }
-    guard !connections.isEmpty else { return }
+    guard !connections.isEmpty else { return resources.forgetStreams() }
     await withCheckedContinuation { whenEmpty.append($0) }
   }
 
@@ -136,6 +140,7 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
     if let error { events.connectionFailed(connection.peer.host, error) }
     events.connectionsChanged(-1)
     if connections.isEmpty {
+      if isDraining { resources.forgetStreams() }
       let waiting = whenEmpty
       whenEmpty = []
       for continuation in waiting { continuation.resume() }
