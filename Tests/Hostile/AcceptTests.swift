@@ -69,7 +69,9 @@ struct AcceptTests {
     return descriptor
   }
 
-  @Test("Hostile 20: out of descriptors, the newest connections are closed, the others are served, and it goes on when there are some")
+  @Test(
+    "Hostile 20: out of descriptors, the newest connections are closed, the others are served, and it goes on when there are some"
+  )
   func outOfDescriptors() async {
     // A process of its own, whose limit can be lowered.
     _ = await #expect(processExitsWith: .success) {

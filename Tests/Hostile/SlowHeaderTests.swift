@@ -67,7 +67,9 @@ struct SlowHeaderTests {
       Beginning(
         testDescription: "CONTINUATION",
         bytes: HTTP2Frame(.headers, stream: 1, []).bytes
-          + (0..<7).flatMap { _ in HTTP2Frame(.continuation, stream: 1, [UInt8](HPACK.literal("x", String(repeating: "v", count: 90)))).bytes }),
+          + (0..<7).flatMap { _ in
+            HTTP2Frame(.continuation, stream: 1, [UInt8](HPACK.literal("x", String(repeating: "v", count: 90)))).bytes
+          }),
       Beginning(testDescription: "a PING", bytes: [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3]),
     ])
   func headers(_ beginning: Beginning) async throws {

@@ -147,7 +147,9 @@ struct SlowResponseTests {
           peer.send(.data(stream, part))
         }
       }
-      try await peer.wait("the end of all uploads", within: .seconds(60)) { streams.allSatisfy { peer.streams[$0]?.isOver == true } }
+      try await peer.wait("the end of all uploads", within: .seconds(60)) {
+        streams.allSatisfy { peer.streams[$0]?.isOver == true }
+      }
       #expect(streams.allSatisfy { peer.streams[$0]?.status == 8 || peer.streams[$0]?.resetCode == 8 })
       #expect(server.shed.contains(.requestBytes))
       peer.close()

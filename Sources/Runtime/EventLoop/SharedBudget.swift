@@ -40,8 +40,7 @@ public final class SharedBudget: Sendable {
 /// One loop's share of a ``SharedBudget``. Confined to the loop.
 public struct BudgetShare: ~Copyable {
   @usableFromInline let budget: SharedBudget
-  /// What the loop uses.
-  @usableFromInline var used = 0
+  @usableFromInline var amount = 0
   /// What it may use without asking.
   @usableFromInline var granted = 0
   /// As much may lie idle here: a loop that goes up and down by a little does not ask all the time.
@@ -55,24 +54,27 @@ public struct BudgetShare: ~Copyable {
 
   deinit { budget.giveBack(granted) }
 
+  /// What the loop uses.
+  @inlinable public var used: Int { amount }
+
   /// Whether anything at all is left.
   @inlinable public var hasRoom: Bool {
-    mutating get { used < granted || grow(by: 1) }
+    mutating get { amount < granted || grow(by: 1) }
   }
 
-  /// Uses `amount` if there is as much.
+  /// Uses `more` if there is as much.
   @inlinable
-  public mutating func take(_ amount: Int) -> Bool {
-    guard used + amount <= granted || grow(by: amount) else { return false }
-    used += amount
+  public mutating func take(_ more: Int) -> Bool {
+    guard amount + more <= granted || grow(by: more) else { return false }
+    amount += more
     return true
   }
 
   /// Gives back what ``take(_:)`` took.
   @inlinable
-  public mutating func giveBack(_ amount: Int) {
-    used -= amount
-    if granted - used >= mostSpare { shrink() }
+  public mutating func giveBack(_ less: Int) {
+    amount -= less
+    if granted - amount >= mostSpare { shrink() }
   }
 
   /// Counts what is used already, more or less of it than before: also beyond what there is, for then nothing can be done but to
@@ -82,17 +84,17 @@ public struct BudgetShare: ~Copyable {
   @discardableResult
   public mutating func change(by delta: Int) -> Bool {
     giveBack(-delta)
-    return used <= granted || grow(by: 0)
+    return amount <= granted || grow(by: 0)
   }
 
-  @usableFromInline mutating func grow(by amount: Int) -> Bool {
-    let missing = used + amount - granted
+  @usableFromInline mutating func grow(by more: Int) -> Bool {
+    let missing = amount + more - granted
     granted += budget.take(atLeast: missing, atMost: max(missing, budget.chunk))
-    return used + amount <= granted
+    return amount + more <= granted
   }
 
   @usableFromInline mutating func shrink() {
-    let idle = granted - used - budget.chunk
+    let idle = granted - amount - budget.chunk
     granted -= idle
     budget.giveBack(idle)
   }

@@ -85,7 +85,7 @@ extension ServerLoop {
   var counts: ServerSnapshot.Loop {
     .init(
       name: loop.name, connections: openConnections.count, streams: openConnections.reduce(0) { $0 + $1.streams.count },
-      runningHandlers: runningHandlers)
+      runningHandlers: runningHandlers.used)
   }
 
   func snapshot(connections limit: Int) -> Snapshot {

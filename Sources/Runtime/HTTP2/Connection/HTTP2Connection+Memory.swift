@@ -182,7 +182,8 @@ extension HTTP2Connection {
   /// Refuses requests that are not whole, the newest first: the older ones can then be completed.
   private func refuseRequests(downTo target: Int) {
     var left = held.inbound
-    for stream in streams.filter({ !$0.isRemoteClosed && $0.countedInbound > 0 }).sorted(by: { $0.id > $1.id }) where left > target {
+    for stream in streams.filter({ !$0.isRemoteClosed && $0.countedInbound > 0 }).sorted(by: { $0.id > $1.id })
+    where left > target {
       left -= stream.countedInbound
       stream.handler?.streamOverBudget(stream)
     }

@@ -76,7 +76,7 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   @inline(__always)
   func hasRoom(on stream: HTTP2Stream?) -> Bool {
     let limit = configuration.maximumRunningHandlersPerConnection
-    return runningHandlers < limit || (stream?.connection.runningHandlers ?? 0) < limit
+    return runningHandlers.used < limit || (stream?.connection.runningHandlers ?? 0) < limit
   }
 
   // MARK: Deadlines

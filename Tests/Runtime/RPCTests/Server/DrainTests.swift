@@ -60,7 +60,9 @@ struct DrainTests {
     }
   }
 
-  @Test("A health watch hears that nothing is served before it ends; where nobody tells it, it ends as UNAVAILABLE", arguments: [true, false])
+  @Test(
+    "A health watch hears that nothing is served before it ends; where nobody tells it, it ends as UNAVAILABLE",
+    arguments: [true, false])
   func watch(_ isTold: Bool) async throws {
     try await serve { server, status, channel in
       let client = GRPCHealthV1.Health.Client(channel)
