@@ -36,8 +36,6 @@ extension HTTP2Connection {
       guard now >= end else { return end }
       vigil.headersBegan = nil
       violated(.enhanceYourCalm, "a header list was not complete within \(limit)", as: .headerTimeout)
-      isReadingPaused = true
-      scheduleFlush()
       return nil
     }
     if let began = vigil.recordBegan {
