@@ -11,7 +11,7 @@ local_folder=.local/fuzz
 export SWIFT_BACKTRACE=enable=no
 # A call that never ends holds what it captured: the leak check after each input finds it.
 export ASAN_OPTIONS="detect_leaks=1:detect_stack_use_after_return=0:allocator_may_return_null=1:${ASAN_OPTIONS:-}"
-export LSAN_OPTIONS="suppressions=$PWD/Tests/Fuzz/leaks.txt:print_suppressions=0:${LSAN_OPTIONS:-}"
+export LSAN_OPTIONS="suppressions=$PWD/Tests/Sanitizers/leaks.txt:print_suppressions=0:${LSAN_OPTIONS:-}"
 export ASAN_SYMBOLIZER_PATH=${ASAN_SYMBOLIZER_PATH:-$(dirname "$(readlink -f "$(command -v "${SWIFT:-swift}")")")/llvm-symbolizer}
 
 if [[ ${1:-} == --replay ]]; then

@@ -21,7 +21,7 @@ public final class InProcessChannel: Channel {
   ///   - clientInterceptors: What every call passes on its way out, outermost first.
   ///   - executor: Where handlers run, an event loop for example; nil for the shared pool of threads.
   ///   - queuedMessages: How many messages may wait for their reader, each way; at least one.
-  ///   - unexpectedError: Who is told what a handler threw that is no ``RPCError``, under the name that the caller is told.
+  ///   - unexpectedError: Who is told what a handler threw that is no ``RPC/RPCError``, under the name that the caller is told.
   public init(
     services: [ServiceRoutes], interceptors: [any ServerInterceptor] = [], clientInterceptors: [any ClientInterceptor] = [],
     on executor: (any TaskExecutor)? = nil, queuedMessages: Int = 16,

@@ -22,6 +22,8 @@ public final class RPCServer: Sendable {
   ///   - interceptors: What every call passes, outermost first.
   ///   - http: Plain HTTP routes by path.
   ///   - fallback: What answers plain HTTP requests for any other path; by default with 404.
+  ///   - configuration: Limits and what is spoken.
+  ///   - events: Who is told what happens.
   public init(
     on group: EventLoopGroup, services: [ServiceRoutes], interceptors: [any ServerInterceptor] = [], http: [HTTPRoute] = [],
     fallback: HTTPRoute.Handler? = nil, configuration: RPCServerConfiguration = .init(), events: RPCServerEvents = .init()
@@ -42,6 +44,7 @@ public final class RPCServer: Sendable {
   /// Listens on one more address.
   ///
   /// - Parameters:
+  ///   - address: Where; port 0 lets the system choose.
   ///   - tls: How connections there are encrypted; nil for clear text.
   ///   - permissions: Who may connect to a Unix socket, as the mode of its file (0o660); nil for what the umask says.
   /// - Returns: The address, with the port that the system chose when it was asked for port 0.

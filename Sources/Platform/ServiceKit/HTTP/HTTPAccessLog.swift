@@ -17,6 +17,8 @@ public struct HTTPAccessLog: HTTPMiddleware {
   /// A log of one route.
   ///
   /// - Parameters:
+  ///   - log: Where the lines go.
+  ///   - registry: Where requests are counted.
   ///   - label: The route's path, or `other`.
   ///   - proxies: Whose word on the client's address is taken.
   ///   - tracer: Who begins a span for each request, or nil.

@@ -33,7 +33,10 @@ public final class ServiceInstance: Sendable {
   /// started before it is stopped again.
   ///
   /// - Parameters:
+  ///   - service: What is started.
+  ///   - settings: Its configuration, read and checked.
   ///   - environment: Where inherited sockets are announced.
+  ///   - log: Where it tells what happens.
   ///   - telemetry: Where metrics are kept and calls are logged.
   ///   - clock: The time of day, which tests choose.
   /// - Throws: ``ServiceFailure``, with the exit code.

@@ -16,6 +16,8 @@ public struct AccessLog: Sendable {
   /// An access log, or nil when `level` is above `info`.
   ///
   /// - Parameters:
+  ///   - sink: Where the lines go.
+  ///   - level: The level of the process's log.
   ///   - oneInOK: Of so many calls that end OK and are not slow, one is written; 1 for all.
   ///   - slow: A call that took so long is written whatever the sampling.
   ///   - clock: Nanoseconds since 1970; the machine's clock unless a test gives its own.

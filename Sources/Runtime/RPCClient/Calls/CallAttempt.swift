@@ -1,4 +1,5 @@
 internal import Buffers
+internal import ConnectWire
 internal import EventLoop
 internal import HTTP2
 internal import RPC

@@ -118,7 +118,8 @@ final class FramingTarget: FuzzTarget {
     }
     if let duration = ConnectHeaders.decodeTimeout(String(decoding: bytes, as: UTF8.self)) {
       require(
-        ConnectHeaders.decodeTimeout(ConnectHeaders.encodeTimeout(duration)) == duration, "a Connect timeout changes: \(duration)")
+        ConnectHeaders.decodeTimeout(ConnectHeaders.encodeTimeout(duration)) == duration, "a Connect timeout changes: \(duration)"
+      )
     }
   }
 

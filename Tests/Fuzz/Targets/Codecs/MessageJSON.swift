@@ -31,7 +31,7 @@ enum MessageJSON {
         try M(json: text, options: JSONDecodingOptions(registry: registry))
       }
       let again = expect("a message read from JSON has no JSON form") { try read.jsonBytes(options: options) }
-      let second = expect("JSON written again is no JSON") { 
+      let second = expect("JSON written again is no JSON") {
         try JSONParser.parse(again, options: .init(maximumDepth: JSONParser.Options.depthCeiling))
       }
       require(

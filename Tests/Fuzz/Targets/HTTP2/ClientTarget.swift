@@ -74,7 +74,9 @@ final class ClientTarget: FuzzTarget {
         let theirs = SocketEnd(accept(listener, nil, nil))
         require(theirs.descriptor >= 0, "the client does not connect")
         _ = fcntl(theirs.descriptor, F_SETFL, O_NONBLOCK)
-        speak(bytes, options, through: theirs) { if choice & Self.isCancelledHalfway != 0 { for task in tasks { task.cancel() } } }
+        speak(bytes, options, through: theirs) {
+          if choice & Self.isCancelledHalfway != 0 { for task in tasks { task.cancel() } }
+        }
       }
       require(loop.drive(), "the loop does not come to rest")
       loop.drive { for task in tasks { task.cancel() } }

@@ -92,7 +92,13 @@ enum FrameTemplates {
   static let responses: [@Sendable (UInt32) -> [Frame]] = [
     { grpc($0, envelope([0x0a, 2, 0x68, 0x69])) },
     { grpc($0, envelope([8, 1]) + envelope([8, 2])) },
-    { [headers($0, [(":status", "200"), ("content-type", "application/grpc"), ("grpc-status", "5"), ("grpc-message", "a%20b")], ends: true)] },
+    {
+      [
+        headers(
+          $0, [(":status", "200"), ("content-type", "application/grpc"), ("grpc-status", "5"), ("grpc-message", "a%20b")],
+          ends: true)
+      ]
+    },
     { [headers($0, [(":status", "200"), ("content-type", "application/grpc"), ("grpc-encoding", "gzip")])] },
     { [headers($0, [("grpc-status", "0"), ("x-b-bin", "AQI")], ends: true)] },
     { [headers($0, [(":status", "103"), ("link", "a")])] },
@@ -102,7 +108,12 @@ enum FrameTemplates {
         data($0, envelope([0x0a, 1, 0x61]) + envelope(Array("grpc-status: 0\r\nx-a: b\r\n".utf8), flags: 0x80)),
       ]
     },
-    { [headers($0, [(":status", "200"), ("content-type", "application/proto"), ("trailer-x-a", "b")]), data($0, [0x0a, 1, 0x61])] },
+    {
+      [
+        headers($0, [(":status", "200"), ("content-type", "application/proto"), ("trailer-x-a", "b")]),
+        data($0, [0x0a, 1, 0x61]),
+      ]
+    },
     { [headers($0, [(":status", "200"), ("content-type", "application/json")]), data($0, Array(#"{"text":"a"}"#.utf8))] },
     {
       [
@@ -123,7 +134,8 @@ enum FrameTemplates {
       [
         headers($0, [(":status", "200"), ("content-type", "application/connect+json")]),
         data(
-          $0, envelope(Array(#"{"number":1}"#.utf8)) + envelope(Array(#"{"error":{"code":"aborted","message":"m"}}"#.utf8), flags: 2)),
+          $0,
+          envelope(Array(#"{"number":1}"#.utf8)) + envelope(Array(#"{"error":{"code":"aborted","message":"m"}}"#.utf8), flags: 2)),
       ]
     },
     { [headers($0, [(":status", "503"), ("retry-after", "1")], ends: true)] },

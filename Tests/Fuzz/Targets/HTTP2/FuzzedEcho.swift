@@ -46,7 +46,8 @@ final class FuzzedEcho: EchoService.Handlers {
       throw RPCError(
         code, request.message,
         details: [
-          .errorInfo(reason: request.reason, domain: "fuzz", metadata: ["key": request.message]), .retryInfo(.milliseconds(1_500)),
+          .errorInfo(reason: request.reason, domain: "fuzz", metadata: ["key": request.message]),
+          .retryInfo(.milliseconds(1_500)),
           .badRequest([.init(field: request.reason, description: request.message)]),
         ])
     }

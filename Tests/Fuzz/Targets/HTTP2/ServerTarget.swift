@@ -1,3 +1,4 @@
+import ConnectWire
 import EventLoop
 import Glibc
 import HTTP2
@@ -156,7 +157,8 @@ final class ServerTarget: FuzzTarget {
       var offset = options.contains(.isWhole) ? min(24, bytes.count) : 0
       if offset > 0 { pieces.append(Array(bytes[..<offset])) }
       while offset < bytes.count {
-        let length = bytes.count - offset < 9 ? 0 : Int(bytes[offset]) << 16 | Int(bytes[offset + 1]) << 8 | Int(bytes[offset + 2])
+        let length =
+          bytes.count - offset < 9 ? 0 : Int(bytes[offset]) << 16 | Int(bytes[offset + 1]) << 8 | Int(bytes[offset + 2])
         let end = min(offset + 9 + length, bytes.count)
         pieces.append(Array(bytes[offset..<end]))
         offset = end
@@ -184,7 +186,7 @@ final class ServerTarget: FuzzTarget {
       configuration.http2.streamOutputBytes = 1_024
       configuration.maximumRequestBytes = 1_024
       configuration.maximumHTTPBodyBytes = 512
-      configuration.maximumRunningHandlersPerLoop = 2
+      configuration.maximumRunningHandlers = 2
       configuration.maximumCallDuration = .zero
       configuration.responseCompression = .gzip
       configuration.minimumCompressedBytes = 16
