@@ -25,7 +25,9 @@ public final class EventLoop: TaskExecutor {
   private var timers = TimerHeap()
   private var endOfTick: [any EndOfTickWork] = []
   private var graveyard: [AnyObject] = []
-  private var isStopping = false
+  private(set) var isStopping = false
+  /// Tasks asleep on this loop: it wakes them with an error when it stops.
+  var sleepers: [ObjectIdentifier: Sleeper] = [:]
   private var isFiringTimers = false
   private let remote = Mutex(RemoteQueue())
   /// The moment at which the current tick began: good enough for deadlines, and free.
@@ -158,6 +160,7 @@ public final class EventLoop: TaskExecutor {
   private func drainAfterStop() {
     repeat {
       takeRemote()
+      for sleeper in sleepers.values { sleeper.stop() }
       runJobs()
       runEndOfTick()
       graveyard.removeAll()

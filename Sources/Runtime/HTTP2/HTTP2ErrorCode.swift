@@ -54,6 +54,12 @@ public struct HTTP2Error: Error, Sendable, CustomStringConvertible {
     public static let connectFailed = Code(name: "connect_failed")
     /// The peer did not get through the handshake in time.
     public static let handshakeTimeout = Code(name: "handshake_timeout")
+    /// The peer began a header list and did not finish it in time.
+    public static let headerTimeout = Code(name: "header_timeout")
+    /// The peer did not answer a PING in time.
+    public static let keepaliveTimeout = Code(name: "keepalive_timeout")
+    /// The connection was at its maximum age, and what went on in it took longer than it was given.
+    public static let maximumAge = Code(name: "maximum_age")
     /// TLS failed.
     public static let tlsFailed = Code(name: "tls_failed")
     /// The peer broke HTTP/2's rules, or we did in its eyes.

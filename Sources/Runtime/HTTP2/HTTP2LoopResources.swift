@@ -13,6 +13,10 @@ public final class HTTP2LoopResources {
   /// What its connections have lived through.
   public internal(set) var statistics = HTTP2Statistics()
 
+  /// What the responses that wait on this loop take.
+  var responses: BudgetShare
+  /// What the requests that wait on this loop take.
+  var requests: BudgetShare
   let memory = SessionMemory()
   let options: SessionOptions
   /// Where sockets are read into.
@@ -29,10 +33,13 @@ public final class HTTP2LoopResources {
   private static let keptStreams = 4_096
   private var streams: [HTTP2Stream] = []
 
-  /// Resources for the connections of `loop`.
-  public init(_ loop: EventLoop, limits: HTTP2Limits = HTTP2Limits()) {
+  /// Resources for the connections of `loop`; `budgets` is what all loops of a server share.
+  public init(_ loop: EventLoop, limits: HTTP2Limits = HTTP2Limits(), budgets: HTTP2Budgets? = nil) {
     self.loop = loop
     self.limits = limits
+    let budgets = budgets ?? HTTP2Budgets(limits)
+    responses = BudgetShare(of: budgets.responses)
+    requests = BudgetShare(of: budgets.requests)
     options = SessionOptions(limits)
     readBuffer = .allocate(byteCount: Self.readBytes, alignment: 16)
   }

@@ -11,6 +11,8 @@ public final class RPCServer: Sendable {
   let group: EventLoopGroup
   let loops: [ServerLoop]
   private let listeners = Mutex<[Listener]>([])
+  private let gate: AcceptGate
+  private let events: RPCServerEvents
 
   /// A server that does not listen yet.
   ///
@@ -29,8 +31,13 @@ public final class RPCServer: Sendable {
     self.group = group
     let methods = services.flatMap(\.methods).map { RouteEntry($0.method.path, .rpc($0.intercepted(by: interceptors))) }
     let routes = RouteTable(methods + http.map { RouteEntry($0.path, .http($0.handler)) })
+    let gate = AcceptGate(configuration.accept)
+    let budgets = ServerBudgets(configuration)
+    self.gate = gate
+    self.events = events
     loops = group.loops.map {
-      ServerLoop($0, routes: routes, fallback: fallback, configuration: configuration, events: events)
+      ServerLoop(
+        $0, routes: routes, fallback: fallback, configuration: configuration, events: events, budgets: budgets, gate: gate)
     }
   }
 
@@ -39,16 +46,24 @@ public final class RPCServer: Sendable {
   /// - Parameters:
   ///   - address: Where; port 0 lets the system choose.
   ///   - tls: How connections there are encrypted; nil for clear text.
+  ///   - permissions: Who may connect to a Unix socket, as the mode of its file (0o660); nil for what the umask says.
   /// - Returns: The address, with the port that the system chose when it was asked for port 0.
   @discardableResult
-  public func listen(on address: SocketAddress, tls: TLSContext? = nil) throws(EventLoopError) -> SocketAddress {
-    start(try Listener(on: address, group: group, onAccept: acceptor(tls)))
+  public func listen(
+    on address: SocketAddress, tls: TLSContext? = nil, permissions: UInt32? = nil
+  ) throws(EventLoopError) -> SocketAddress {
+    start(
+      try Listener(
+        on: address, group: group, permissions: permissions, gate: gate, onRefuse: events.connectionsRefused,
+        onAccept: acceptor(tls)))
   }
 
   /// Listens on a socket that another process has opened (systemd's socket activation).
   @discardableResult
   public func listen(inheriting descriptor: Int32, tls: TLSContext? = nil) throws(EventLoopError) -> SocketAddress {
-    start(try Listener(inheriting: descriptor, group: group, onAccept: acceptor(tls)))
+    start(
+      try Listener(
+        inheriting: descriptor, group: group, gate: gate, onRefuse: events.connectionsRefused, onAccept: acceptor(tls)))
   }
 
   /// Serves a connection whose socket is open already, on the loop of the group that calls. The descriptor is the server's to close.

@@ -87,7 +87,7 @@ extension ServerLoop {
   var counts: ServerSnapshot.Loop {
     .init(
       name: loop.name, connections: openConnections.count, streams: openConnections.reduce(0) { $0 + $1.streams.count },
-      runningHandlers: runningHandlers, http2: resources.statistics)
+      runningHandlers: runningHandlers.used, http2: resources.statistics)
   }
 
   func snapshot(connections limit: Int) -> Snapshot {

@@ -11,7 +11,7 @@ extension RPCError {
     RPCError(
       .resourceExhausted, "too many calls are running",
       details: [.errorInfo(reason: "OVERLOADED", domain: "grpc", metadata: [:]), .retryInfo(.seconds(1))],
-      metadata: ["retry-after": "1"])
+      metadata: ["retry-after": "1", "grpc-retry-pushback-ms": "1000"])
   }
 
   /// A message over the limit.

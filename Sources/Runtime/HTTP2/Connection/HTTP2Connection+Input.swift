@@ -32,17 +32,20 @@ extension HTTP2Connection {
     guard let tls else { return received(plaintext: bytes) }
     var ciphertext = bytes
     let plaintext = resources.plaintext()
+    var isPlaintext = false
     while !isClosed {
       let event = tls.receive(&ciphertext, into: plaintext, output: resources.records)
       flushRecords()
       // The socket may have failed just now.
       guard !isClosed else { return }
       switch event {
-      case .needsInput: return
+      case .needsInput: return noteRecord(isWhole: isPlaintext)
       case .established:
         peerCertificate = tls.peerCertificate
         openSession()
-      case .plaintext(let count): received(plaintext: UnsafeRawBufferPointer(rebasing: plaintext[..<count]))
+      case .plaintext(let count):
+        isPlaintext = true
+        received(plaintext: UnsafeRawBufferPointer(rebasing: plaintext[..<count]))
       case .closed: return close(streams.isEmpty ? nil : HTTP2Error(.connectionClosed, "the peer closed the connection"))
       case .failed: return close(HTTP2Error(.tlsFailed, tls.failure?.description ?? "TLS failed"))
       }
@@ -50,7 +53,9 @@ extension HTTP2Connection {
   }
 
   private func received(plaintext bytes: UnsafeRawBufferPointer) {
-    if role == .server { feedInOrder(bytes) } else { feed(bytes) }
+    guard role == .server else { return feed(bytes) }
+    feedInOrder(bytes)
+    noteHeaders()
   }
 
   func startTLS() {
@@ -134,14 +139,13 @@ extension HTTP2Connection {
   }
 
   func dataChunk(_ id: Int32, _ bytes: UnsafeRawBufferPointer) -> Int32 {
-    guard let reference = reference(id) else {
-      unreportedBytes += bytes.count
-      return 0
-    }
+    unreportedBytes += bytes.count
+    guard let reference = reference(id) else { return 0 }
     reference._withUnsafeGuaranteedRef { stream in
       stream.unopenedBytes += bytes.count
       if stream.inbound.append(bytes) { borrowingStreams.append(reference) }
       stream.handler?.streamReceivedData(stream)
+      countInbound(stream)
     }
     return 0
   }

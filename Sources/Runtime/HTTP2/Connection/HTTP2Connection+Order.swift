@@ -93,10 +93,10 @@ extension HTTP2Connection {
   }
 
   /// The peer broke a rule: nothing more of it is read, and GOAWAY leaves at the end of the tick.
-  func violated(_ code: HTTP2ErrorCode, _ message: String) {
+  func violated(_ code: HTTP2ErrorCode, _ message: String, as kind: HTTP2Error.Code? = nil) {
     guard failure == nil else { return }
     if code == .enhanceYourCalm { resources.statistics.connectionsEndedForAbuse += 1 }
-    failure = HTTP2Error(code == .enhanceYourCalm ? .abuse : .protocolError, message)
+    failure = HTTP2Error(kind ?? (code == .enhanceYourCalm ? .abuse : .protocolError), message)
     nghttp2_session_terminate_session(session, code.rawValue)
     scheduleFlush()
   }

@@ -16,15 +16,15 @@ extension HTTP2Connection {
     isFlushScheduled = false
     guard !isClosed else { return }
     flush()
-    if !isClosed { reclaimStreams() }
+    guard !isClosed else { return }
+    reclaimStreams()
+    if role == .server { settle() }
+    if unreportedBytes > 0 && backlog == nil && mayOpenWindow { scheduleFlush() }
   }
 
   private func flush() {
     guard writeBacklog() else {
-      if session != nil && !isClosed {
-        boundOutput()
-        watchForStall()
-      }
+      if session != nil && !isClosed { boundOutput() }
       return
     }
     guard session != nil else { return }
@@ -33,7 +33,6 @@ extension HTTP2Connection {
     if !unreadRequests.isEmpty && !isClosed { awaitUnreadRequests() }
     guard !isClosed else { return }
     boundOutput()
-    watchForStall()
     if backlog == nil && (mustClose || isDrained || isFinished) { close(failure) }
   }
 
@@ -51,15 +50,15 @@ extension HTTP2Connection {
   /// nghttp2 has nothing more to read or to write: after a GOAWAY, or an error that it told the peer about.
   private var isFinished: Bool { nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0 }
 
-  /// Tells the peer how much more it may send, once per tick instead of once per request.
+  /// Tells the peer how much more it may send, once per tick instead of once per request. All that came counts as consumed, taken
+  /// or not, until too much waits: a stream that nobody reads must not keep the others from their requests.
   private func reportConsumption() {
-    guard unreportedBytes > 0 else { return }
+    guard unreportedBytes > 0, mayOpenWindow else { return }
     nghttp2_session_consume_connection(session, unreportedBytes)
     unreportedBytes = 0
   }
 
   func openWindow(_ stream: HTTP2Stream, _ count: Int) {
-    unreportedBytes += count
     if !stream.isRemoteClosed && !stream.isClosed { nghttp2_session_consume_stream(session, stream.id, count) }
     scheduleFlush()
   }
@@ -108,8 +107,8 @@ extension HTTP2Connection {
     while !backlog.isEmpty {
       let count = send(descriptor, backlog.bytes.baseAddress, backlog.count, Int32(MSG_NOSIGNAL))
       if count >= 0 {
-        connectionStall.hasMoved = true
         backlog.removeFirst(count)
+        vigil.socketProgress += count
       } else if errno == EAGAIN || errno == EWOULDBLOCK {
         updateInterest()
         return false
@@ -185,6 +184,7 @@ extension HTTP2Connection {
         memset(frames.reserve(padding - 1), 0, padding - 1)
         frames.commit(padding - 1)
       }
+      held.outbound -= length
       stream.sent(length)
       return 0
     }

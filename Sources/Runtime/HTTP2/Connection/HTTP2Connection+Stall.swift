@@ -1,49 +1,77 @@
-internal import Buffers
-internal import CNghttp2
-internal import EventLoop
+package import EventLoop
 
-/// A peer that asks and does not take the answer must not keep what waits for it for ever.
-extension HTTP2Connection {
-  /// Looks again in a while whether what waits has moved. Asked at the end of each tick in which something may wait.
-  func watchForStall() {
-    guard role == .server, backlog != nil || !streams.isEmpty else { return }
-    let timer = stallTimer ?? makeStallTimer()
-    if !timer.isArmed { loop.arm(timer, after: resources.limits.writeStallTimeout / 4) }
-  }
+/// How bytes move, from one look at them to the next.
+package struct StreamProgress {
+  /// Less than this in the whole time that is allowed is no progress: a peer must not hold memory by taking a byte now and then.
+  package static let least = 1_024
 
-  private func makeStallTimer() -> LoopTimer {
-    let timer = LoopTimer { [unowned self] in endStalled() }
-    stallTimer = timer
-    return timer
-  }
-
-  private func endStalled() {
-    let limit = resources.limits.writeStallTimeout
-    if connectionStall.isOver(limit, isWaiting: backlog != nil, at: loop.now) {
-      resources.statistics.stalls += 1
-      return close(HTTP2Error(.stalled, "the peer took nothing for \(limit)"))
-    }
-    for stream in streams where stream.stall.isOver(limit, isWaiting: !stream.outbound.isEmpty, at: loop.now) {
-      resources.statistics.stalls += 1
-      stream.reset(.cancel)
-    }
-    watchForStall()
-  }
-}
-
-/// Since when something that waits to be sent has not moved.
-struct Stall {
-  /// Something has been sent since the last look.
-  var hasMoved = false
+  /// Bytes that have moved since ``since``.
+  package var bytes = 0
+  /// When it had last moved enough; nil when nothing waited.
   private var since: MonotonicInstant?
 
-  /// Whether what waits has waited for so long, as far as looks from time to time can tell.
-  mutating func isOver(_ limit: Duration, isWaiting: Bool, at now: MonotonicInstant) -> Bool {
-    defer { hasMoved = false }
-    guard isWaiting, !hasMoved, let since else {
-      since = isWaiting ? now : nil
+  /// Nothing has waited yet.
+  package init() {}
+
+  /// Whether too little has moved for at least `limit`.
+  package mutating func isStalled(_ now: MonotonicInstant, _ limit: Duration) -> Bool {
+    guard let since, bytes < Self.least else {
+      bytes = 0
+      self.since = now
       return false
     }
     return now.duration(since: since) >= limit
+  }
+
+  /// Nothing waits.
+  package mutating func rest() {
+    since = nil
+    bytes = 0
+  }
+}
+
+/// Peers that open no window, read nothing from their socket, or stop in the middle of a large request.
+extension HTTP2Connection {
+  /// Something waits: looks follow until nothing does.
+  func watchStalls() {
+    guard !vigil.watchesStalls else { return }
+    vigil.watchesStalls = true
+    look(at: loop.now.advanced(by: stallLook))
+  }
+
+  private var stallLook: Duration { resources.limits.writeStallTimeout / 8 }
+
+  func lookAtStalls(_ now: MonotonicInstant) -> MonotonicInstant? {
+    guard vigil.watchesStalls else { return nil }
+    let limit = resources.limits.writeStallTimeout
+    if backlog != nil {
+      if vigil.socket.isStalled(now, limit) {
+        resources.statistics.stalls += 1
+        close(HTTP2Error(.stalled, "the peer has read nothing for \(limit)"))
+        return nil
+      }
+      // Their turn comes when the socket takes something.
+      for stream in streams { stream.writing.rest() }
+      return now.advanced(by: stallLook)
+    }
+    vigil.socket.rest()
+    var waits = false
+    for stream in streams { waits = look(at: stream, now, limit) || waits }
+    vigil.watchesStalls = waits
+    return waits ? now.advanced(by: stallLook) : nil
+  }
+
+  /// Returns whether the stream waits for its peer.
+  private func look(at stream: HTTP2Stream, _ now: MonotonicInstant, _ limit: Duration) -> Bool {
+    let writes = stream.countedOutbound > 0
+    let reads = stream.admitted > stream.countedInbound && !stream.isRemoteClosed && !isReadingPaused
+    if !writes { stream.writing.rest() }
+    if !reads { stream.reading.rest() }
+    let isStalled = writes && stream.writing.isStalled(now, limit) || reads && stream.reading.isStalled(now, limit)
+    if isStalled {
+      resources.statistics.stalls += 1
+      stream.reset(.cancel)
+    }
+    return writes || reads
   }
 }

@@ -71,8 +71,12 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   /// Streams whose response is on its way although their request has not ended.
   var unreadRequests: [UnreadRequest] = []
   var unreadTimer: LoopTimer?
-  var connectionStall = Stall()
-  var stallTimer: LoopTimer?
+  /// What the passing of time means for this connection, beyond its handshake and its end (server only).
+  var vigil = ConnectionVigil()
+  /// Fires when the vigil has to look.
+  var vigilTimer: LoopTimer?
+  /// What waits here in memory (server only).
+  var held = HeldBytes()
   /// Handlers of this connection's calls that are suspended: their streams may be gone already.
   package var runningHandlers = 0
   var isFlushScheduled = false
@@ -90,6 +94,8 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   let timer = LoopTimer()
   /// When the peer sent something for the last time, to the tick.
   package internal(set) var lastActivity: MonotonicInstant
+  /// When the last stream ended, or the handshake did.
+  var idleSince: MonotonicInstant
   /// When it was accepted, or connected, to the tick.
   package let openedAt: MonotonicInstant
   /// For whatever the delegate keeps per connection.
@@ -109,6 +115,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     self.delegate = delegate
     loop = resources.loop
     lastActivity = loop.now
+    idleSince = loop.now
     openedAt = loop.now
     timer.onFire = { [unowned self] in timerFired() }
   }
@@ -184,7 +191,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     isClosed = true
     loop.disarm(timer)
     if let unreadTimer { loop.disarm(unreadTimer) }
-    if let stallTimer { loop.disarm(stallTimer) }
+    endVigil()
     unreadRequests = []
     watch?.cancel()
     watch = nil
@@ -195,6 +202,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     backlog = nil
     Glibc.close(descriptor)
     descriptor = -1
+    releaseAll()
     loop.keepUntilEndOfTick(self)
     abandonPings()
     delegate?.connectionClosed(self, failure)
@@ -228,9 +236,8 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     streams[index].index = index
     closedStreams.append(streams.removeLast())
     stream.isClosed = true
-    // What nobody took still counts against the connection's window.
-    unreportedBytes += stream.unopenedBytes
-    stream.unopenedBytes = 0
+    release(stream)
+    if streams.isEmpty { idleSince = loop.now }
     stream.handler?.streamClosed(stream, error)
     if headersStream?.toOpaque() == Unmanaged.passUnretained(stream).toOpaque() {
       headersStream = nil
@@ -258,17 +265,19 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     guard isReady else {
       return close(HTTP2Error(.handshakeTimeout, "no HTTP/2 preface and SETTINGS within \(limits.handshakeTimeout)"))
     }
-    let idleSince = loop.now.duration(since: lastActivity)
-    let isIdle = streams.isEmpty && idleSince >= limits.idleTimeout
+    let idleTime = loop.now.duration(since: idleSince)
+    let isIdle = streams.isEmpty && idleTime >= limits.idleTimeout
     if isIdle && role == .server && drainPhase == 0 { return drain() }
     // A client's idle connection stays; its next look is a whole timeout away.
-    loop.arm(timer, after: streams.isEmpty && !isIdle ? limits.idleTimeout - idleSince : limits.idleTimeout)
+    loop.arm(timer, after: streams.isEmpty && !isIdle ? limits.idleTimeout - idleTime : limits.idleTimeout)
   }
 
   func becameReady() {
     guard !isReady else { return }
     isReady = true
+    idleSince = loop.now
     loop.arm(timer, after: resources.limits.idleTimeout)
+    if role == .server { beginVigil() }
     delegate?.connectionIsReady(self)
   }
 }

@@ -1,3 +1,5 @@
+internal import CNghttp2
+
 /// Finds the frames in what a client sends, before nghttp2 sees them: it says nothing of those that it ignores, and a server must
 /// know them (see ``StreamHistory`` and ``Conduct``).
 ///
@@ -19,6 +21,22 @@ struct FrameScanner {
   /// A header of which `cutBytes` have come.
   private var cut = Header()
   private var cutBytes = 0
+  /// The type of the frame that was seen last, and its flags above that.
+  private var kind = UInt16(NGHTTP2_DATA.rawValue)
+  /// Whether a frame that continues no other began in the bytes that were looked at last.
+  private(set) var hasBegun = false
+
+  /// Whether something other than DATA has begun and is not whole: a frame, or a header list whose frames have not all come.
+  var isAmidFrame: Bool {
+    if cutBytes > 0 { return true }
+    return skipped > 0 ? type != NGHTTP2_DATA.rawValue : awaitsContinuation
+  }
+
+  private var type: UInt32 { UInt32(kind & 0xff) }
+  private var isContinuation: Bool { type == NGHTTP2_CONTINUATION.rawValue }
+  private var awaitsContinuation: Bool {
+    (type == NGHTTP2_HEADERS.rawValue || isContinuation) && UInt32(kind >> 8) & NGHTTP2_FLAG_END_HEADERS.rawValue == 0
+  }
 
   /// The next frame whose header ends in `bytes`; nil when there is none.
   ///
@@ -27,6 +45,7 @@ struct FrameScanner {
   mutating func next(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int) -> Header? {
     let rest = bytes.count - offset
     guard rest > skipped else {
+      hasBegun = offset > 0 && !isContinuation
       skipped -= rest
       offset = bytes.count
       return nil
@@ -44,6 +63,7 @@ struct FrameScanner {
     let first = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
     let stream = Int32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset + 5, as: Int32.self))
     let flags = bytes[offset + 4]
+    kind = UInt16(flags) << 8 | UInt16(truncatingIfNeeded: first & 0xff)
     offset += Self.headerBytes
     return Header(length: Int(first >> 8), type: UInt8(truncatingIfNeeded: first), flags: flags, stream: stream & .max)
   }
@@ -51,11 +71,16 @@ struct FrameScanner {
   /// Takes what there is of a header; nil until it is whole.
   private mutating func cutHeader(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int) -> Header? {
     while cutBytes < Self.headerBytes {
-      guard offset < bytes.count else { return nil }
+      guard offset < bytes.count else {
+        hasBegun = cutBytes <= offset && !(cutBytes < 5 ? awaitsContinuation : isContinuation)
+        return nil
+      }
       switch cutBytes {
       case 0..<3: cut.length = cut.length << 8 | Int(bytes[offset])
       case 3: cut.type = bytes[offset]
-      case 4: cut.flags = bytes[offset]
+      case 4:
+        cut.flags = bytes[offset]
+        kind = UInt16(cut.flags) << 8 | UInt16(cut.type)
       default: cut.stream = cut.stream << 8 | Int32(bytes[offset])
       }
       cutBytes += 1

@@ -29,16 +29,19 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
       answer(refusal(413, "content too large\n", stream), toHead: false)
       stream.consume(stream.inbound.count)
     } else {
-      stream.openWindow(stream.unopenedBytes)
+      stream.openWindow(toHold: expectedBytes(stream))
     }
+  }
+
+  /// What the body may come to: what its length says, or the most that it may have.
+  private func expectedBytes(_ stream: HTTP2Stream) -> Int {
+    let limit = server.configuration.maximumHTTPBodyBytes
+    return stream.headers.text(named: "content-length").flatMap(Int.init).map { min($0, limit) } ?? limit
   }
 
   func streamReceivedEnd(_ stream: HTTP2Stream) {
     guard !isAnswered else { return }
-    guard server.runningHandlers < server.configuration.maximumRunningHandlersPerLoop, server.hasRoom(on: stream) else {
-      return answer(refusal(503, "too many requests are running\n", stream, [("retry-after", "1")]), toHead: false)
-    }
-    server.runningHandlers += 1
+    guard server.hasRoom(on: stream), server.runningHandlers.take(1) else { return shed(.runningHandlers, stream) }
     let request = request(stream)
     isRunning = true
     let task = Task.immediate(executorPreference: server.loop) { await self.run(request) }
@@ -49,6 +52,17 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
   }
 
   func streamDrained(_ stream: HTTP2Stream) {}
+
+  func streamOverBudget(_ stream: HTTP2Stream) {
+    guard !isAnswered else { return }
+    shed(.requestBytes, stream)
+    stream.consume(stream.inbound.count)
+  }
+
+  private func shed(_ reason: ShedReason, _ stream: HTTP2Stream) {
+    server.events.callShed(reason)
+    answer(refusal(503, "too many requests are running\n", stream, [("retry-after", "1")]), toHead: false)
+  }
 
   func streamClosed(_ stream: HTTP2Stream, _ error: HTTP2ErrorCode) {
     self.stream = nil
@@ -82,10 +96,11 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
       if !(error is CancellationError) { server.events.unexpectedHTTPError(request.path, error, incident) }
       response = .text(500, "internal error, incident \(incident)\n")
     }
-    server.runningHandlers -= 1
+    server.runningHandlers.giveBack(1)
     isRunning = false
     home?.runningHandlers -= 1
     home = nil
+    if let stream, !isAnswered, !response.body.isEmpty, !stream.hasRoom { return shed(.responseBytes, stream) }
     answer(response, toHead: request.method == "HEAD")
   }
 

@@ -8,10 +8,8 @@ internal import RPCWire
 extension RPCServerCall {
   /// Runs the handler; it may be done when this returns.
   func start() {
-    guard server.runningHandlers < server.configuration.maximumRunningHandlersPerLoop else { return refuse(.overloaded) }
-    guard server.hasRoom(on: stream) else { return refuse(.overloaded) }
+    guard server.hasRoom(on: stream), server.runningHandlers.take(1) else { return shed(.runningHandlers) }
     isRunning = true
-    server.runningHandlers += 1
     // One async frame instead of two: each costs the runtime a look-up of the executor, and this is the hot path.
     let task = Task.immediate(executorPreference: server.loop) {
       do {
@@ -30,7 +28,7 @@ extension RPCServerCall {
 
   private func ended(_ error: (any Error)?) {
     isRunning = false
-    server.runningHandlers -= 1
+    server.runningHandlers.giveBack(1)
     task = nil
     if let home {
       home.runningHandlers -= 1
@@ -72,6 +70,12 @@ extension RPCServerCall {
       fail(.deadlineExceeded)
     }
     guard isRunning else { return discardInput() }
+    stopHandler()
+  }
+
+  /// The call has its answer: what its handler still does is of no use.
+  func stopHandler() {
+    guard isRunning else { return }
     task?.cancel()
     wakeWaiters()
   }

@@ -22,7 +22,8 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   /// Whether pages of other origins may call.
   let hasCORS: Bool
   /// Handlers that are running now.
-  var runningHandlers = 0
+  var runningHandlers: BudgetShare
+  private let gate: AcceptGate
   private var connections: [ObjectIdentifier: HTTP2Connection] = [:]
   /// What is open now, in no order.
   var openConnections: Dictionary<ObjectIdentifier, HTTP2Connection>.Values { connections.values }
@@ -33,14 +34,16 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
 
   init(
     _ loop: EventLoop, routes: RouteTable, fallback: HTTPRoute.Handler?, configuration: RPCServerConfiguration,
-    events: RPCServerEvents
+    events: RPCServerEvents, budgets: ServerBudgets, gate: AcceptGate
   ) {
     self.loop = loop
     self.routes = routes
     self.fallback = fallback
     self.configuration = configuration
     self.events = events
-    resources = HTTP2LoopResources(loop, limits: configuration.http2)
+    self.gate = gate
+    runningHandlers = BudgetShare(of: budgets.handlers)
+    resources = HTTP2LoopResources(loop, limits: configuration.http2, budgets: budgets.memory)
     coding = MessageCoding(
       decoder, encoder, registry: configuration.messageRegistry, ignoresUnknownFields: configuration.ignoresUnknownJSONFields)
     hasCORS = configuration.cors != nil
@@ -59,6 +62,7 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
       if isDraining { connection.drain() }
     } catch {
       loop.giveBackLoad()
+      gate.leave(peer)
       events.connectionFailed(peer.host, HTTP2Error(.connectFailed, "\(error)"))
     }
   }
@@ -72,7 +76,7 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   @inline(__always)
   func hasRoom(on stream: HTTP2Stream?) -> Bool {
     let limit = configuration.maximumRunningHandlersPerConnection
-    return runningHandlers < limit || (stream?.connection.runningHandlers ?? 0) < limit
+    return runningHandlers.used < limit || (stream?.connection.runningHandlers ?? 0) < limit
   }
 
   // MARK: Deadlines
@@ -90,10 +94,14 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
 
   // MARK: Drain
 
-  /// Says GOAWAY on every connection, and waits until the last is closed.
+  /// Says GOAWAY on every connection, ends the calls that would go on for as long as the server does, and waits until the last
+  /// connection is closed.
   func drain() async {
     isDraining = true
-    for connection in connections.values { connection.drain() }
+    for connection in connections.values {
+      connection.drain()
+      for stream in connection.streams { (stream.handler as? RPCServerCall)?.serverDrains() }
+    }
     guard !connections.isEmpty else { return resources.forgetStreams() }
     await withCheckedContinuation { whenEmpty.append($0) }
   }
@@ -127,6 +135,7 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   func connectionClosed(_ connection: HTTP2Connection, _ error: HTTP2Error?) {
     connections[ObjectIdentifier(connection)] = nil
     loop.giveBackLoad()
+    gate.leave(connection.peer)
     // First why, then that: who counts connections knows the reason once the count falls.
     if let error { events.connectionFailed(connection.peer.host, error) }
     events.connectionsChanged(-1)

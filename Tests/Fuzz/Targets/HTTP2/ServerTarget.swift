@@ -186,7 +186,7 @@ final class ServerTarget: FuzzTarget {
       configuration.http2.streamOutputBytes = 1_024
       configuration.maximumRequestBytes = 1_024
       configuration.maximumHTTPBodyBytes = 512
-      configuration.maximumRunningHandlersPerLoop = 2
+      configuration.maximumRunningHandlers = 2
       configuration.maximumCallDuration = .zero
       configuration.responseCompression = .gzip
       configuration.minimumCompressedBytes = 16
