@@ -18,7 +18,7 @@ BUILD_FLAGS := $(if $(filter release,$(CONFIG)),$(RELEASE_FLAGS),-c debug --scra
 
 export CONFIG SCRATCH SWIFT PREFIX DESTDIR
 .DEFAULT_GOAL := help
-.PHONY: help deps venv build release adapters run demo test bench bench-check interop lint proto proto-check deploy stop clean
+.PHONY: help deps venv build release adapters run demo test bench bench-check interop testssl lint proto proto-check deploy stop clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,10 @@ bench-check: deps venv ## Compare instructions per unary RPC with Tests/Benchmar
 
 interop: deps venv adapters ## Outside clients and servers, and the public judges, against ours (PART= runs some of them)
 	@Tests/Interop/run.sh $(PART)
+
+testssl: deps ## Judge what a service offers over TLS, by Debian's testssl.sh
+	@deploy/local/build.sh $(BUILD_FLAGS) --product demo-service
+	@Tests/Judges/testssl.sh $(SCRATCH)/$(CONFIG)/demo-service
 
 lint: venv ## Format, shell syntax, proto style and the laws of the house (no build)
 	@Tests/lint.sh

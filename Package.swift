@@ -214,6 +214,12 @@ let package = Package(
     tests(
       "Client/ClientCoreTests",
       ["ClientCore", "ConnectWire", "JSON", "MessagesCore", "RPC", "RPCServer", "EventLoop", "TestAPI", "TestSupport"]),
+    .testTarget(
+      name: "HostileTests",
+      dependencies: [
+        "Buffers", "Compression", "EventLoop", "HTTP2", "RPC", "RPCClient", "RPCServer", "Telemetry", "TestAPI", "TestSupport",
+        "COpenSSL", "CShims",
+      ], path: "Tests/Hostile", swiftSettings: settings),
     tests("Platform/JOSETests", ["JOSE", "JSON"]),
     tests("Platform/OutboundTests", ["Outbound", "EventLoop", "HTTP2", "RPC", "RPCServer", "TestSupport", log]),
     tests("Platform/PostgreSQLTests", ["PostgreSQL", "EventLoop", "TestSupport", log]),
@@ -225,7 +231,7 @@ let package = Package(
       [
         "ServiceKit", "DemoService", "demo-service", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore",
         "WellKnown",
-        "Outbound", "PostgreSQL", "JSON", "TestAPI", "TestSupport", configuration, log,
+        "Outbound", "PostgreSQL", "JSON", "TestAPI", "TestSupport", "Telemetry", configuration, log,
       ]),
     tests(
       "Services/AuthTests",

@@ -25,6 +25,7 @@ packages=(
   util-linux               # runuser, setsid, taskset, flock
   procps                   # ps, used when something does not stop
   valgrind                 # make bench-check
+  testssl.sh               # make testssl
 )
 
 [[ ${PARLEY_DEPS:-} == skip ]] && exit 0

@@ -16,6 +16,10 @@ public final class EventLoop: TaskExecutor {
   public var load: Int { loadCount.load(ordering: .relaxed) }
 
   private let loadCount = Atomic<Int>(0)
+  /// The turn and its phase, in one word so that whoever looks sees both of one moment; see ``pulse``.
+  let stage = Atomic<UInt64>(0)
+  let currentTask = Atomic<UInt>(0)
+  private var turn: UInt64 = 0
   let poller: Poller
   private var jobs = JobRing()
   private var timers = TimerHeap()
@@ -82,20 +86,36 @@ public final class EventLoop: TaskExecutor {
   }
 
   private func tick() {
+    enter(.waiting)
     poller.wait(milliseconds: jobs.count == 0 ? millisecondsToNextTimer() : 0) { watch, readiness in
+      enter(.descriptors)
       watch.handler?.descriptorIsReady(readiness)
     }
     now = .now()
+    enter(.timers)
     fireTimers()
+    enter(.messages)
     takeRemote()
+    enter(.tasks)
     runJobs()
+    enter(.endOfTick)
     runEndOfTick()
     graveyard.removeAll(keepingCapacity: true)
+    turn &+= 1
   }
+
+  /// One plain store: whoever watches needs no order with anything else.
+  @inline(__always)
+  private func enter(_ phase: LoopPhase) { stage.store(turn << 3 | phase.rawValue, ordering: .relaxed) }
 
   /// Only a snapshot of the ring: a task that yields for ever must not keep the loop from its descriptors.
   private func runJobs() {
-    for _ in 0..<jobs.count { jobs.pop().runSynchronously(on: asUnownedTaskExecutor()) }
+    for _ in 0..<jobs.count {
+      let job = jobs.pop()
+      currentTask.store(Self.identity(of: job), ordering: .relaxed)
+      job.runSynchronously(on: asUnownedTaskExecutor())
+    }
+    currentTask.store(0, ordering: .relaxed)
   }
 
   private func runEndOfTick() {
@@ -239,5 +259,5 @@ public protocol EndOfTickWork: AnyObject {
   func endOfTick()
 }
 
-// SAFETY: all state but `remote` and `loadCount` is touched by the loop's own thread only, which debug builds assert.
+// SAFETY: all state but `remote` and the atomics is touched by the loop's own thread only, which debug builds assert.
 extension EventLoop: @unchecked Sendable {}

@@ -21,15 +21,18 @@ public final class Listener: DescriptorHandler {
   private var isClosed = false
   private var reserve: Int32 = -1
   private var resume: LoopTimer?
-  private let ownsPath: Bool
+  /// The file of a Unix socket that this listener has made; nil for one that somebody else has.
+  private let file: FileIdentity?
   /// How many connections one readiness event may bring before the loop's other work has its turn.
   private static let acceptsPerTick = 64
 
   /// Binds and listens; connections arrive once ``start()`` was called. Port 0 lets the system choose.
   ///
-  /// A Unix socket that nobody answers on any more is replaced; one in use is an error.
+  /// A Unix socket that nobody answers on any more is replaced; one in use is an error. Nobody can connect to it before
+  /// `unixAccess` holds.
   public convenience init(
-    on address: SocketAddress, group: EventLoopGroup, backlog: Int32 = 1024, onAccept: @escaping Accepted
+    on address: SocketAddress, group: EventLoopGroup, backlog: Int32 = 1024, unixAccess: UnixSocketAccess = .init(),
+    onAccept: @escaping Accepted
   ) throws(EventLoopError) {
     let descriptor = socket(
       address.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -37,8 +40,11 @@ public final class Listener: DescriptorHandler {
     var one: Int32 = 1
     setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, 4)
     if case .unix(let path) = address.kind { Self.removeStaleSocket(path, address) }
-    guard address.withSockaddr({ bind(descriptor, $0, $1) }) == 0, listen(descriptor, backlog) == 0 else {
-      let error = EventLoopError.systemCall("listening on \(address)")
+    do throws(EventLoopError) {
+      guard address.withSockaddr({ bind(descriptor, $0, $1) }) == 0 else { throw .systemCall("listening on \(address)") }
+      if case .unix(let path) = address.kind { try unixAccess.apply(to: path) }
+      guard listen(descriptor, backlog) == 0 else { throw .systemCall("listening on \(address)") }
+    } catch {
       Glibc.close(descriptor)
       throw error
     }
@@ -62,7 +68,7 @@ public final class Listener: DescriptorHandler {
     self.address = address
     self.descriptor = descriptor
     self.group = group
-    self.ownsPath = ownsPath
+    if ownsPath, case .unix(let path) = address.kind { file = FileIdentity(path) } else { file = nil }
     self.onAccept = onAccept
     loop = group.loops[0]
   }
@@ -87,9 +93,10 @@ public final class Listener: DescriptorHandler {
     watch?.cancel()
     watch = nil
     if let resume { loop.disarm(resume) }
+    // First the name, then the socket: while it is served nobody takes the name over. Unless somebody has removed the file before.
+    if let file, case .unix(let path) = address.kind, FileIdentity(path) == file { unlink(path) }
     Glibc.close(descriptor)
     if reserve >= 0 { Glibc.close(reserve) }
-    if ownsPath, case .unix(let path) = address.kind { unlink(path) }
   }
 
   /// Accepts what waits; called by the loop.

@@ -26,9 +26,15 @@ struct ServerAssembly {
     }
     let served = parts.services + [HealthService(health).routes]
     services = settings[StandardKeys.reflection] ? served.withReflection() : served
-    let access = try AccessPolicy(for: services.map(\.descriptor), guards: parts.guards)
+    // Other services are known by their certificates, unless this one has a way of its own.
+    let clients = AccessGuard.authenticator(ClientIdentityAuthenticator(settings[StandardKeys.tlsClientIdentities]))
+    let access = try AccessPolicy(
+      for: services.map(\.descriptor), guards: parts.guards.merging([.service: clients]) { own, _ in own })
     interceptors =
-      [CallTelemetry.interceptor(services.map(\.descriptor), log, telemetry), RequestIDInterceptor(), ErrorMappingInterceptor()]
+      [
+        CallTelemetry.interceptor(services.map(\.descriptor), log, telemetry, settings), RequestIDInterceptor(),
+        ErrorMappingInterceptor(),
+      ]
       + parts.interceptors + [access]
     self.log = log
     registry = telemetry.registry
@@ -40,6 +46,7 @@ struct ServerAssembly {
     configuration.maximumRequestBytes = settings[StandardKeys.maxRequestBytes]
     configuration.maximumCallDuration = settings[StandardKeys.maxCallDuration]
     configuration.cors = policy
+    configuration.takeLimits(from: settings)
     self.configuration = configuration
     events = Self.events(log, telemetry)
   }

@@ -8,13 +8,17 @@ internal import RPC
 final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
   private let server: ServerLoop
   private let handler: HTTPRoute.Handler
+  /// Whose path stands for it in logs; nil for what has no path of its own.
+  private let route: RouteEntry?
   private var stream: HTTP2Stream?
   private var task: Task<Void, Never>?
   private var isAnswered = false
+  private var isRunning = false
 
-  init(on server: ServerLoop, _ handler: @escaping HTTPRoute.Handler) {
+  init(on server: ServerLoop, _ handler: @escaping HTTPRoute.Handler, _ route: RouteEntry?) {
     self.server = server
     self.handler = handler
+    self.route = route
   }
 
   func open(_ stream: HTTP2Stream) { self.stream = stream }
@@ -37,9 +41,13 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
       return answer(refusal(503, "too many requests are running\n", stream, [("retry-after", "1")]), toHead: false)
     }
     server.runningHandlers += 1
+    isRunning = true
     let request = request(stream)
+    server.running.began(route.map(RunningHandlers.name) ?? RunningHandlers.name(server.otherRoute))
     let task = Task.immediate(executorPreference: server.loop) { await self.run(request) }
-    if !isAnswered { self.task = task }
+    guard isRunning else { return server.running.finished() }
+    self.task = task
+    server.running.suspended(task)
   }
 
   func streamDrained(_ stream: HTTP2Stream) {}
@@ -48,7 +56,6 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
     self.stream = nil
     isAnswered = true
     task?.cancel()
-    task = nil
   }
 
   private func refusal(
@@ -77,6 +84,9 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
       response = .text(500, "internal error, incident \(incident)\n")
     }
     server.runningHandlers -= 1
+    isRunning = false
+    if let task { server.running.ended(task) }
+    task = nil
     answer(response, toHead: request.method == "HEAD")
   }
 

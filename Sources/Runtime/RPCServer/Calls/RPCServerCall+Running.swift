@@ -11,6 +11,7 @@ extension RPCServerCall {
     guard server.runningHandlers < server.configuration.maximumRunningHandlersPerLoop else { return refuse(.overloaded) }
     isRunning = true
     server.runningHandlers += 1
+    server.running.began(RunningHandlers.name(route.unsafelyUnwrapped.method))
     // One async frame instead of two: each costs the runtime a look-up of the executor, and this is the hot path.
     let task = Task.immediate(executorPreference: server.loop) {
       do {
@@ -21,12 +22,15 @@ extension RPCServerCall {
         self.ended(error)
       }
     }
-    if isRunning { self.task = task }
+    guard isRunning else { return server.running.finished() }
+    self.task = task
+    server.running.suspended(task)
   }
 
   private func ended(_ error: (any Error)?) {
     isRunning = false
     server.runningHandlers -= 1
+    if let task { server.running.ended(task) }
     task = nil
     stopClock()
     guard !isAnswered else { return }

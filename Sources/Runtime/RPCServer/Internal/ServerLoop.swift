@@ -22,6 +22,10 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   let hasCORS: Bool
   /// Handlers that are running now.
   var runningHandlers = 0
+  /// Which one has the loop, for whoever watches it from another thread.
+  let running = RunningHandlers()
+  /// What plain HTTP requests for unregistered paths are called there.
+  let otherRoute: RouteEntry
   private var connections: [ObjectIdentifier: HTTP2Connection] = [:]
   private var isDraining = false
   /// Calls with a deadline that began in this tick.
@@ -40,6 +44,7 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
     resources = HTTP2LoopResources(loop, limits: configuration.http2)
     coding = MessageCoding(decoder, encoder, configuration)
     hasCORS = configuration.cors != nil
+    otherRoute = RouteEntry("a plain HTTP request for no registered path", .http { _ in .text(404, "not found\n") })
     var form = CallForm()
     form.chosen = configuration.responseCompression
     form.offered = configuration.responseCompression
