@@ -73,6 +73,10 @@ chaos: deps venv ## Faults under load, with a ledger that says what was lost (SE
 	@deploy/local/build.sh $(BUILD_FLAGS)
 	@Tests/Chaos/run.sh $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
 
+testssl: deps ## Judge what a service offers over TLS, by Debian's testssl.sh
+	@deploy/local/build.sh $(BUILD_FLAGS) --product demo-service
+	@Tests/Judges/testssl.sh $(SCRATCH)/$(CONFIG)/demo-service
+
 lint: venv ## Format, shell syntax, proto style and the laws of the house (no build)
 	@Tests/lint.sh
 

@@ -232,7 +232,8 @@ let package = Package(
     .testTarget(
       name: "HostileTests",
       dependencies: [
-        "Buffers", "Compression", "EventLoop", "HTTP2", "RPC", "RPCServer", "Telemetry", "TestAPI", "TestSupport",
+        "Buffers", "Compression", "EventLoop", "HTTP2", "RPC", "RPCClient", "RPCServer", "Telemetry", "TestAPI", "TestSupport",
+        "COpenSSL", "CShims",
       ], path: "Tests/Hostile", swiftSettings: settings),
     tests("Platform/JOSETests", ["JOSE", "JSON"]),
     tests("Platform/OutboundTests", ["Outbound", "EventLoop", "HTTP2", "RPC", "RPCServer", "TestSupport", log]),

@@ -69,14 +69,19 @@ public struct Peer: Sendable, Hashable {
   public var address: String
   /// The port there, or nil.
   public var port: UInt16?
-  /// The name in the certificate that the peer proved to own, when the connection asked for one.
-  public var certifiedName: String?
+  /// Who it is by the certificate that it proved to own; nil without one, or when the certificate names nobody.
+  public var identity: PeerIdentity?
+  /// The common name in that certificate, for people who read logs; never for decisions.
+  public var certificateCommonName: String?
 
   /// Describes a peer.
-  public init(address: String, port: UInt16? = nil, certifiedName: String? = nil) {
+  public init(
+    address: String, port: UInt16? = nil, identity: PeerIdentity? = nil, certificateCommonName: String? = nil
+  ) {
     self.address = address
     self.port = port
-    self.certifiedName = certifiedName
+    self.identity = identity
+    self.certificateCommonName = certificateCommonName
   }
 }
 

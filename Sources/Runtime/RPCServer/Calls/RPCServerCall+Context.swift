@@ -48,8 +48,10 @@ final class ConnectionPeer {
 extension Peer {
   /// The other end of a connection.
   init(_ connection: HTTP2Connection) {
+    let certificate = connection.peerCertificate
     self.init(
       address: connection.peer.host, port: connection.peer.port,
-      certifiedName: connection.peerCertificate.flatMap { $0.uris.first ?? $0.commonName })
+      identity: certificate.flatMap { PeerIdentity(uris: $0.uris, dnsNames: $0.dnsNames) },
+      certificateCommonName: certificate?.commonName)
   }
 }

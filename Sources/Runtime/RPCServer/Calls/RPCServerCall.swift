@@ -87,8 +87,8 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
       form.codec = codec
       if let problem = readHeaders(stream.headers) ?? readQuery(request) { return refuse(problem) }
       begin(route)
-    case .http(let handler):
-      let call = HTTPServerCall(on: server, handler)
+    case .http(let handler, let route):
+      let call = HTTPServerCall(on: server, handler, route)
       stream.handler = call
       self.stream = nil
       call.open(stream)

@@ -24,6 +24,10 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   /// Handlers that are running now.
   var runningHandlers: BudgetShare
   private let gate: AcceptGate
+  /// Which one has the loop, for whoever watches it from another thread.
+  let running = RunningHandlers()
+  /// What plain HTTP requests for unregistered paths are called there.
+  let otherRoute: RouteEntry
   private var connections: [ObjectIdentifier: HTTP2Connection] = [:]
   /// What is open now, in no order.
   var openConnections: Dictionary<ObjectIdentifier, HTTP2Connection>.Values { connections.values }
@@ -47,6 +51,7 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
     coding = MessageCoding(
       decoder, encoder, registry: configuration.messageRegistry, ignoresUnknownFields: configuration.ignoresUnknownJSONFields)
     hasCORS = configuration.cors != nil
+    otherRoute = RouteEntry("a plain HTTP request for no registered path", .http { _ in .text(404, "not found\n") })
     var form = CallForm()
     form.chosen = configuration.responseCompression
     form.offered = configuration.responseCompression

@@ -12,8 +12,8 @@ enum ServerRequestKind {
   case connectGet(MethodRoute, ConnectGetRequest, MessageCodec)
   /// A call that ends before it begins; `httpStatus` stands in for the one that Connect gives to the error.
   case refusedRPC(RPCError, WireProtocol, MessageCodec, httpStatus: Int?)
-  /// A plain HTTP request, with what answers it.
-  case http(HTTPRoute.Handler)
+  /// A plain HTTP request, with what answers it, and the route when it has one.
+  case http(HTTPRoute.Handler, RouteEntry? = nil)
 
   init(_ headers: HeaderBlock, _ server: ServerLoop) {
     let (path, query) = Self.split(headers.value(.path) ?? UnsafeRawBufferPointer(start: nil, count: 0))
@@ -25,7 +25,7 @@ enum ServerRequestKind {
     }
     switch entry?.target {
     case .rpc(let route): self = Self.call(of: route, type, query, headers, server)
-    case .http(let handler): self = .http(handler)
+    case .http(let handler): self = .http(handler, entry)
     case nil: self = Self.unknown(type, headers, server)
     }
   }
