@@ -15,11 +15,11 @@ struct StallProcessTests {
     /// Lets one handler go on, once there is one.
     func open(_ process: DemoProcess) async throws {
       let path = path
-      try await process.wait("handler at the pipe") {
+      try await process.wait("handler at the pipe") { () -> Void? in
         // Without a reader this fails instead of waiting for ever.
         let descriptor = Glibc.open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
-        close(descriptor)
+        return close(descriptor) == 0 ? () : nil
       }
     }
   }
