@@ -214,6 +214,11 @@ let package = Package(
     tests(
       "Client/ClientCoreTests",
       ["ClientCore", "ConnectWire", "JSON", "MessagesCore", "RPC", "RPCServer", "EventLoop", "TestAPI", "TestSupport"]),
+    .testTarget(
+      name: "HostileTests",
+      dependencies: [
+        "Buffers", "Compression", "EventLoop", "HTTP2", "RPC", "RPCServer", "Telemetry", "TestAPI", "TestSupport",
+      ], path: "Tests/Hostile", swiftSettings: settings),
     tests("Platform/JOSETests", ["JOSE", "JSON"]),
     tests("Platform/OutboundTests", ["Outbound", "EventLoop", "HTTP2", "RPC", "RPCServer", "TestSupport", log]),
     tests("Platform/PostgreSQLTests", ["PostgreSQL", "EventLoop", "TestSupport", log]),
