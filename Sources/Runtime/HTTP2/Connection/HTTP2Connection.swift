@@ -89,6 +89,10 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   package internal(set) var goaway: HTTP2Goaway?
   var drainPhase = 0
   var isLeaving = false
+  /// The peer has said GOAWAY.
+  var hasPeerLeft = false
+  /// What nghttp2 said of the last frame that it did not accept.
+  var refusal: Int32 = 0
   var outstandingPings: [OutstandingPing] = []
   var pingsSent: UInt64 = 0
   let timer = LoopTimer()
