@@ -26,6 +26,7 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   private var isDraining = false
   /// Calls with a deadline that began in this tick.
   private var begunCalls: [RPCServerCall] = []
+  private var isWatchScheduled = false
   private var whenEmpty: [CheckedContinuation<Void, Never>] = []
 
   init(
@@ -68,11 +69,21 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
 
   /// Has a call's deadline watched from the end of this tick on.
   func bound(_ call: RPCServerCall) {
-    if begunCalls.isEmpty { loop.atEndOfTick(self) }
+    if !isWatchScheduled {
+      isWatchScheduled = true
+      loop.atEndOfTick(self)
+    }
     begunCalls.append(call)
   }
 
+  /// A call is over. The last one that began has no deadline to be watched any more, and is free for the next request: as long as
+  /// handlers do not suspend it is always the last.
+  func unbound(_ call: RPCServerCall) {
+    if begunCalls.last === call { begunCalls.removeLast() }
+  }
+
   func endOfTick() {
+    isWatchScheduled = false
     for call in begunCalls { call.startClock() }
     begunCalls.removeAll(keepingCapacity: true)
   }
