@@ -14,6 +14,12 @@ extension HTTP2Connection {
 
   package func endOfTick() {
     isFlushScheduled = false
+    flushNow()
+  }
+
+  /// Sends what is ready to be sent. Not for nghttp2's callbacks.
+  func flushNow() {
+    hasAnswered = false
     guard !isClosed else { return }
     flush()
     if !isClosed { reclaimStreams() }
@@ -174,6 +180,7 @@ extension HTTP2Connection {
   // MARK: Called by streams
 
   func submitResponse(_ stream: HTTP2Stream, _ headers: HeaderList, endsStream: Bool) {
+    hasAnswered = true
     if endsStream {
       nghttp2_submit_response(session, stream.id, headers.fields, headers.count, nil)
     } else {

@@ -69,6 +69,8 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   var unreadRequests: [UnreadRequest] = []
   var unreadTimer: LoopTimer?
   var isFlushScheduled = false
+  /// A response was submitted since the last flush.
+  var hasAnswered = false
   var isFeeding = false
   var closesAfterFeed = false
   var isReadingPaused = false
