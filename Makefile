@@ -9,6 +9,7 @@ PYTHON      ?= python3
 DESTDIR     ?=
 PREFIX      ?= /usr
 FILTER      ?=
+MINUTES     ?= 10
 LOCAL       := .local
 VENV        := $(LOCAL)/venv
 REQUIREMENTS := Tests/Clients/requirements.txt
@@ -18,7 +19,7 @@ BUILD_FLAGS := $(if $(filter release,$(CONFIG)),$(RELEASE_FLAGS),-c debug --scra
 
 export CONFIG SCRATCH SWIFT PREFIX DESTDIR
 .DEFAULT_GOAL := help
-.PHONY: help deps venv build release adapters run demo test bench bench-check interop lint proto proto-check deploy stop clean
+.PHONY: help deps venv build release adapters run demo test bench bench-check soak interop lint proto proto-check deploy stop clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,11 +51,14 @@ demo: deps ## The same, then stop; exits 0 when every step passed
 test: deps venv ## Unit and integration tests, then the outside clients (FILTER= passes a name pattern to the Swift tests)
 	@Tests/run.sh $(FILTER)
 
-bench: deps venv ## Measure against the C floor, nghttpd and pgbench; writes .local/bench/results.json
+bench: deps venv ## Measure against the C floor, gRPC C++, nghttpd and pgbench; writes .local/bench/results.json
 	@$(VENV)/bin/python Tests/Benchmarks/bench.py run
 
 bench-check: deps venv ## Compare instructions per unary RPC with Tests/Benchmarks/thresholds.json
 	@$(VENV)/bin/python Tests/Benchmarks/bench.py check
+
+soak: deps venv ## Mixed load for MINUTES (10): memory, descriptors and times must stay as they are
+	@$(VENV)/bin/python Tests/Benchmarks/soak.py --minutes $(MINUTES)
 
 interop: deps venv adapters ## Outside clients and servers, and the public judges, against ours (PART= runs some of them)
 	@Tests/Interop/run.sh $(PART)
