@@ -7,6 +7,7 @@ internal import Glibc
 extension HTTP2Connection {
   /// Has everything that is ready to be sent leave at the end of this tick.
   func scheduleFlush() {
+    needsFlush = true
     guard !isFlushScheduled, !isClosed else { return }
     isFlushScheduled = true
     loop.atEndOfTick(self)
@@ -14,12 +15,13 @@ extension HTTP2Connection {
 
   package func endOfTick() {
     isFlushScheduled = false
-    flushNow()
+    if needsFlush { flushNow() }
   }
 
   /// Sends what is ready to be sent. Not for nghttp2's callbacks.
   func flushNow() {
     hasAnswered = false
+    needsFlush = false
     guard !isClosed else { return }
     flush()
     if !isClosed { reclaimStreams() }

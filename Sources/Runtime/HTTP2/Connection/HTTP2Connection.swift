@@ -69,6 +69,8 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   var unreadRequests: [UnreadRequest] = []
   var unreadTimer: LoopTimer?
   var isFlushScheduled = false
+  /// Something was done since the last flush that may have to be sent.
+  var needsFlush = false
   /// A response was submitted since the last flush.
   var hasAnswered = false
   var isFeeding = false
