@@ -25,6 +25,8 @@ packages=(
   util-linux               # runuser, setsid, taskset, flock
   procps                   # ps, used when something does not stop
   valgrind                 # make bench-check
+  iproute2                 # make chaos: links that go down and grow slow
+  nftables                 # make chaos: links that drop everything
 )
 
 [[ ${PARLEY_DEPS:-} == skip ]] && exit 0

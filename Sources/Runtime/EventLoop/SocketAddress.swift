@@ -88,7 +88,7 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// The form that ``init(_:)`` reads.
+  /// The form that an address is read from.
   public var description: String {
     switch kind {
     case .ipv4(_, let port): "\(host):\(port)"

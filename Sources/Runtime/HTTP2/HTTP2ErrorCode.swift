@@ -58,6 +58,10 @@ public struct HTTP2Error: Error, Sendable, CustomStringConvertible {
     public static let tlsFailed = Code(name: "tls_failed")
     /// The peer broke HTTP/2's rules, or we did in its eyes.
     public static let protocolError = Code(name: "protocol_error")
+    /// The peer cost more than a connection may; the message begins with what it did too often.
+    public static let abuse = Code(name: "abuse")
+    /// The peer took nothing of what it was sent for too long.
+    public static let stalled = Code(name: "stalled")
     /// The connection is closed.
     public static let connectionClosed = Code(name: "connection_closed")
   }

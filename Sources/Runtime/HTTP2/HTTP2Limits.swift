@@ -28,10 +28,18 @@ public struct HTTP2Limits: Sendable {
   public var settings = 32
   /// CONTINUATION frames that a header block may have.
   public var continuations = 8
-  /// Streams that the peer may reset at once, and per second thereafter, before the connection ends.
-  public var resetBurst: UInt64 = 1_000
-  /// Resets per second after the burst.
-  public var resetsPerSecond: UInt64 = 33
+  /// What the peer may do at once that is of no use to anybody: frames that move nothing, requests that end in a reset. Most count
+  /// as one, some as ten, some as a fraction; one too many ends the connection (`ENHANCE_YOUR_CALM`).
+  public var glitchBurst = 1_000
+  /// How many of them are forgiven per second.
+  public var glitchesPerSecond = 33
+  /// Frames without a body (header lists, resets, acknowledgements) that may wait for a peer that does not read; above them the
+  /// connection is not read until it catches up, above twice as many it ends.
+  public var queuedFrames = 8_192
+  /// Time that the peer may leave a response, or the connection, waiting without taking a byte of it.
+  public var writeStallTimeout = Duration.seconds(30)
+  /// Time for the reason of a connection's end to leave, when the peer does not read.
+  public var farewellTime = Duration.seconds(1)
   /// Answers to PING and SETTINGS that may wait for a peer that does not read.
   public var queuedAcknowledgements = 100
 

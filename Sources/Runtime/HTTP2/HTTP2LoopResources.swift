@@ -10,6 +10,8 @@ public final class HTTP2LoopResources {
   public let loop: EventLoop
   /// What each connection may cost.
   public let limits: HTTP2Limits
+  /// What its connections have lived through.
+  public internal(set) var statistics = HTTP2Statistics()
 
   let memory = SessionMemory()
   let options: SessionOptions
@@ -47,6 +49,9 @@ public final class HTTP2LoopResources {
   }
 
   func takeStream(for connection: HTTP2Connection) -> HTTP2Stream { streams.popLast() ?? HTTP2Stream(on: connection) }
+
+  /// Lets go of the streams that wait for their next use, and of their handlers, which may refer to whoever holds these resources.
+  package func forgetStreams() { streams = [] }
 
   func giveBack(_ stream: consuming HTTP2Stream) {
     stream.recycle()

@@ -8,8 +8,8 @@ internal import Synchronization
 /// Methods, routes and interceptors are given once; then it listens on any number of addresses, in clear text or TLS, until it
 /// is drained.
 public final class RPCServer: Sendable {
-  private let group: EventLoopGroup
-  private let loops: [ServerLoop]
+  let group: EventLoopGroup
+  let loops: [ServerLoop]
   private let listeners = Mutex<[Listener]>([])
 
   /// A server that does not listen yet.
@@ -20,6 +20,8 @@ public final class RPCServer: Sendable {
   ///   - interceptors: What every call passes, outermost first.
   ///   - http: Plain HTTP routes by path.
   ///   - fallback: What answers plain HTTP requests for any other path; by default with 404.
+  ///   - configuration: Limits and what is spoken.
+  ///   - events: Who is told what happens.
   public init(
     on group: EventLoopGroup, services: [ServiceRoutes], interceptors: [any ServerInterceptor] = [], http: [HTTPRoute] = [],
     fallback: HTTPRoute.Handler? = nil, configuration: RPCServerConfiguration = .init(), events: RPCServerEvents = .init()
@@ -36,7 +38,9 @@ public final class RPCServer: Sendable {
 
   /// Listens on one more address.
   ///
-  /// - Parameter tls: How connections there are encrypted; nil for clear text.
+  /// - Parameters:
+  ///   - address: Where; port 0 lets the system choose.
+  ///   - tls: How connections there are encrypted; nil for clear text.
   /// - Returns: The address, with the port that the system chose when it was asked for port 0.
   @discardableResult
   public func listen(on address: SocketAddress, tls: TLSContext? = nil) throws(EventLoopError) -> SocketAddress {
@@ -47,6 +51,13 @@ public final class RPCServer: Sendable {
   @discardableResult
   public func listen(inheriting descriptor: Int32, tls: TLSContext? = nil) throws(EventLoopError) -> SocketAddress {
     start(try Listener(inheriting: descriptor, group: group, onAccept: acceptor(tls)))
+  }
+
+  /// Serves a connection whose socket is open already, on the loop of the group that calls. The descriptor is the server's to close.
+  package func serve(_ descriptor: Int32, from peer: SocketAddress, tls: TLSContext? = nil) {
+    guard let server = loops.first(where: { $0.loop.isCurrent }) else { preconditionFailure("called off the server's loops") }
+    server.loop.takeLoad()
+    server.serve(descriptor, from: peer, tls: tls)
   }
 
   /// Stops without losing a call: no new connections, GOAWAY on all others, and then waits until the last call is answered.
@@ -67,6 +78,13 @@ public final class RPCServer: Sendable {
         }
       }
     }
+  }
+
+  /// What the connections of each loop have lived through, in the order of the group's loops.
+  public func http2Statistics() async -> [HTTP2Statistics] {
+    var statistics: [HTTP2Statistics] = []
+    for server in loops { statistics.append(await server.loop.visit { server.resources.statistics }) }
+    return statistics
   }
 
   private func start(_ listener: Listener) -> SocketAddress {

@@ -15,6 +15,9 @@ public struct RPCServerConfiguration: Sendable {
   public var maximumCallDuration: Duration? = nil
   /// Handlers that may run at once on one loop; one more call is RESOURCE_EXHAUSTED.
   public var maximumRunningHandlersPerLoop = 16_384
+  /// Handlers that may be suspended at once for one connection, those of calls that were cancelled included; one more call is
+  /// RESOURCE_EXHAUSTED.
+  public var maximumRunningHandlersPerConnection = 2_048
   /// What responses are compressed with, where the caller accepts it and the handler does not choose otherwise.
   public var responseCompression = MessageCompression.identity
   /// The least bytes of a response that are compressed when the handler has not chosen; smaller ones gain nothing.

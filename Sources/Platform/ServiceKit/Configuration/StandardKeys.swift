@@ -95,6 +95,7 @@ public enum StandardKeys {
       maxCallDuration, reflection, outboundCAFile, outboundProxy, outboundTimeout, loops, copies, startTimeout, drainTimeout,
       portFile, logLevel,
     ]
+    keys += telemetry
     if database { keys += [databaseURL, databaseOwnerURL, databasePool] as [any ConfigurationKeyDeclaration] }
     return keys
   }

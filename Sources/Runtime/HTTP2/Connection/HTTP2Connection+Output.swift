@@ -29,7 +29,10 @@ extension HTTP2Connection {
 
   private func flush() {
     guard writeBacklog() else {
-      if session != nil { boundOutput() }
+      if session != nil && !isClosed {
+        boundOutput()
+        watchForStall()
+      }
       return
     }
     guard session != nil else { return }
@@ -38,6 +41,7 @@ extension HTTP2Connection {
     if !unreadRequests.isEmpty && !isClosed { awaitUnreadRequests() }
     guard !isClosed else { return }
     boundOutput()
+    watchForStall()
     if backlog == nil && (mustClose || isDrained || isFinished) { close(failure) }
   }
 
@@ -73,14 +77,27 @@ extension HTTP2Connection {
 
   /// A peer that makes us answer more than it reads is not read from until it has caught up.
   private func boundOutput() {
-    let waiting = backlog?.count ?? 0
-    let queued = nghttp2_session_get_outbound_queue_size(session) * Self.queuedFrameBytes
-    let isFull = waiting > 0 && waiting + queued > resources.limits.outputBytes
-    let pauses = isFull || mustClose
+    let pauses = (backlog.map(isTooMuch) ?? false) || mustClose
+    guard !isClosed else { return }
     if pauses != isReadingPaused {
       isReadingPaused = pauses
       updateInterest()
     }
+  }
+
+  /// Whether more waits behind `backlog` than the peer may leave there. Far more ends the connection: what waits then comes of calls
+  /// that were read long before.
+  private func isTooMuch(_ backlog: ByteBuffer) -> Bool {
+    let limits = resources.limits
+    let frames = nghttp2_session_get_outbound_queue_size(session)
+    if frames > limits.queuedFrames * 2 {
+      resources.statistics.connectionsEndedForAbuse += 1
+      close(HTTP2Error(.abuse, "too_many_queued_frames"))
+    } else if mustClose && !isLeaving {
+      isLeaving = true
+      loop.arm(timer, after: limits.farewellTime)
+    }
+    return frames > limits.queuedFrames || backlog.count + frames * Self.queuedFrameBytes > limits.outputBytes
   }
 
   private func updateInterest() {
@@ -99,6 +116,7 @@ extension HTTP2Connection {
     while !backlog.isEmpty {
       let count = send(descriptor, backlog.bytes.baseAddress, backlog.count, Int32(MSG_NOSIGNAL))
       if count >= 0 {
+        connectionStall.hasMoved = true
         backlog.removeFirst(count)
       } else if errno == EAGAIN || errno == EWOULDBLOCK {
         updateInterest()
@@ -167,6 +185,7 @@ extension HTTP2Connection {
   func takeData(_ header: UnsafePointer<UInt8>, _ stream: HTTP2Stream, _ length: Int, padding: Int) -> Int32 {
     frames._withUnsafeGuaranteedRef { frames in
       guard frames.count < HTTP2LoopResources.writeBytes else { return NGHTTP2_ERR_WOULDBLOCK.rawValue }
+      if length >= Conduct.usefulBytes || length == stream.outbound.count { conduct.work &+= 1 }
       frames.append(UnsafeRawBufferPointer(start: header, count: 9))
       if padding > 0 { frames.append(UInt8(padding - 1)) }
       frames.append(UnsafeRawBufferPointer(start: stream.outbound.bytes.baseAddress, count: length))

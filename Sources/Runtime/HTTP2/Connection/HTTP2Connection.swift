@@ -62,12 +62,19 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   var fillsTrailers = false
   var scanner = FrameScanner()
   var history = StreamHistory()
+  var conduct = Conduct()
+  /// The stream whose header list was found to be too long last.
+  var longHeadersStream: Int32 = 0
   // SAFETY: emptied when the feed ends; streams that close live on to the end of the tick.
   var borrowingStreams: [Unmanaged<HTTP2Stream>] = []
   var unreportedBytes = 0
   /// Streams whose response is on its way although their request has not ended.
   var unreadRequests: [UnreadRequest] = []
   var unreadTimer: LoopTimer?
+  var connectionStall = Stall()
+  var stallTimer: LoopTimer?
+  /// Handlers of this connection's calls that are suspended: their streams may be gone already.
+  package var runningHandlers = 0
   var isFlushScheduled = false
   /// Something was done since the last flush that may have to be sent.
   var needsFlush = false
@@ -81,11 +88,14 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   /// What the peer said when it announced the end (client only).
   package internal(set) var goaway: HTTP2Goaway?
   var drainPhase = 0
+  var isLeaving = false
   var outstandingPings: [OutstandingPing] = []
   var pingsSent: UInt64 = 0
   let timer = LoopTimer()
   /// When the peer sent something for the last time, to the tick.
   package internal(set) var lastActivity: MonotonicInstant
+  /// When it was accepted, or connected, to the tick.
+  package let openedAt: MonotonicInstant
   /// For whatever the delegate keeps per connection.
   package var attachment: AnyObject?
 
@@ -103,6 +113,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     self.delegate = delegate
     loop = resources.loop
     lastActivity = loop.now
+    openedAt = loop.now
     timer.onFire = { [unowned self] in timerFired() }
   }
 
@@ -177,6 +188,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     isClosed = true
     loop.disarm(timer)
     if let unreadTimer { loop.disarm(unreadTimer) }
+    if let stallTimer { loop.disarm(stallTimer) }
     unreadRequests = []
     watch?.cancel()
     watch = nil
@@ -232,13 +244,18 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
 
   /// Streams that closed during this tick may be reused only after everything that could still point at them.
   func reclaimStreams() {
-    while let stream = closedStreams.popLast() { resources.giveBack(stream) }
+    while let stream = closedStreams.popLast() {
+      // A server's handlers are reused with their streams. A call would stay, with its channel, until somebody calls again.
+      if role == .client { stream.handler = nil }
+      resources.giveBack(stream)
+    }
   }
 
   // MARK: Time
 
   private func timerFired() {
     let limits = resources.limits
+    if mustClose { return close(failure) }
     if drainPhase == 1 { return sendFinalGoaway() }
     // Nothing is left to do but to say goodbye, and the peer does not read even that.
     if drainPhase == 2 && streams.isEmpty { return close(failure) }

@@ -46,6 +46,9 @@ package final class HTTP2Stream {
   /// The peer has ended its side.
   package internal(set) var isRemoteClosed = false
   var isResetByPeer = false
+  /// The reset that it is going to end with has been counted.
+  var isCharged = false
+  var stall = Stall()
   /// The stream is over.
   package internal(set) var isClosed = true
   /// The request never left this side: its connection ended first, or took no new streams any more (client only).
@@ -76,6 +79,8 @@ package final class HTTP2Stream {
     isRemoteClosed = false
     isUnsent = false
     isResetByPeer = false
+    isCharged = false
+    stall = Stall()
     isOutboundFinished = false
     outboundTrailers = nil
     isDeferred = false
@@ -160,6 +165,7 @@ package final class HTTP2Stream {
   /// The bytes of a DATA frame are on their way.
   func sent(_ count: Int) {
     outbound.removeFirst(count)
+    stall.hasMoved = true
     if outbound.count <= drainMark {
       drainMark = -1
       handler?.streamDrained(self)

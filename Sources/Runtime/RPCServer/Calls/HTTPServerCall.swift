@@ -10,6 +10,8 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
   private let handler: HTTPRoute.Handler
   private var stream: HTTP2Stream?
   private var task: Task<Void, Never>?
+  private var home: HTTP2Connection?
+  private var isRunning = false
   private var isAnswered = false
 
   init(on server: ServerLoop, _ handler: @escaping HTTPRoute.Handler) {
@@ -33,13 +35,17 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
 
   func streamReceivedEnd(_ stream: HTTP2Stream) {
     guard !isAnswered else { return }
-    guard server.runningHandlers < server.configuration.maximumRunningHandlersPerLoop else {
+    guard server.runningHandlers < server.configuration.maximumRunningHandlersPerLoop, server.hasRoom(on: stream) else {
       return answer(refusal(503, "too many requests are running\n", stream, [("retry-after", "1")]), toHead: false)
     }
     server.runningHandlers += 1
     let request = request(stream)
+    isRunning = true
     let task = Task.immediate(executorPreference: server.loop) { await self.run(request) }
+    guard isRunning else { return }
     if !isAnswered { self.task = task }
+    home = stream.isClosed ? nil : stream.connection
+    home?.runningHandlers += 1
   }
 
   func streamDrained(_ stream: HTTP2Stream) {}
@@ -77,6 +83,9 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
       response = .text(500, "internal error, incident \(incident)\n")
     }
     server.runningHandlers -= 1
+    isRunning = false
+    home?.runningHandlers -= 1
+    home = nil
     answer(response, toHead: request.method == "HEAD")
   }
 

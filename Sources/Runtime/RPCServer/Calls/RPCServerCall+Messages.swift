@@ -1,4 +1,5 @@
 internal import Buffers
+internal import ConnectWire
 internal import Glibc
 internal import HTTP2
 internal import MessagesCore

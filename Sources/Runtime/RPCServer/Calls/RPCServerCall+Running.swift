@@ -9,6 +9,7 @@ extension RPCServerCall {
   /// Runs the handler; it may be done when this returns.
   func start() {
     guard server.runningHandlers < server.configuration.maximumRunningHandlersPerLoop else { return refuse(.overloaded) }
+    guard server.hasRoom(on: stream) else { return refuse(.overloaded) }
     isRunning = true
     server.runningHandlers += 1
     // One async frame instead of two: each costs the runtime a look-up of the executor, and this is the hot path.
@@ -21,13 +22,20 @@ extension RPCServerCall {
         self.ended(error)
       }
     }
-    if isRunning { self.task = task }
+    guard isRunning else { return }
+    self.task = task
+    home = stream?.connection
+    home?.runningHandlers += 1
   }
 
   private func ended(_ error: (any Error)?) {
     isRunning = false
     server.runningHandlers -= 1
     task = nil
+    if let home {
+      home.runningHandlers -= 1
+      self.home = nil
+    }
     stopClock()
     guard !isAnswered else { return }
     if let error {

@@ -1,4 +1,5 @@
 internal import Buffers
+internal import ConnectWire
 internal import HTTP2
 internal import MessagesCore
 internal import MessagesWire

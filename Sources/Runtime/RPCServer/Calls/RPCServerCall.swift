@@ -1,4 +1,5 @@
 internal import Buffers
+internal import ConnectWire
 internal import EventLoop
 internal import HTTP2
 internal import RPC
@@ -35,6 +36,8 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   var isAnswered = false
   var hasPassedDeadline = false
   var task: Task<Void, Never>?
+  /// Where the handler is counted while it is suspended.
+  var home: HTTP2Connection?
   private let deadlineTimer = LoopTimer()
   var receivers: [UnsafeContinuation<Void, Never>] = []
   var writers: [UnsafeContinuation<Void, Never>] = []

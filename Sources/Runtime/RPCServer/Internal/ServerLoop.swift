@@ -2,6 +2,7 @@ internal import EventLoop
 internal import HTTP2
 internal import MessagesWire
 internal import RPC
+internal import RPCWire
 
 /// A server's share of one loop: its connections, and what their calls use together.
 // SAFETY: made on any thread and then used on its loop only.
@@ -23,6 +24,8 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   /// Handlers that are running now.
   var runningHandlers = 0
   private var connections: [ObjectIdentifier: HTTP2Connection] = [:]
+  /// What is open now, in no order.
+  var openConnections: Dictionary<ObjectIdentifier, HTTP2Connection>.Values { connections.values }
   private var isDraining = false
   /// Calls with a deadline that began in this tick.
   private var begunCalls: [RPCServerCall] = []
@@ -39,7 +42,8 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
     self.configuration = configuration
     self.events = events
     resources = HTTP2LoopResources(loop, limits: configuration.http2)
-    coding = MessageCoding(decoder, encoder, configuration)
+    coding = MessageCoding(
+      decoder, encoder, registry: configuration.messageRegistry, ignoresUnknownFields: configuration.ignoresUnknownJSONFields)
     hasCORS = configuration.cors != nil
     var form = CallForm()
     form.chosen = configuration.responseCompression
@@ -63,6 +67,13 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   /// What answers a request that the server itself refuses; a page of another origin can read it.
   func refusal(_ status: Int, _ text: String, _ headers: [(name: String, value: String)]) -> HTTPRoute.Handler {
     { [cors = configuration.cors] request in .refusal(status, text, headers, to: request.header("origin"), cors) }
+  }
+
+  /// Whether one more handler may run for a stream's connection. No connection has more than the loop.
+  @inline(__always)
+  func hasRoom(on stream: HTTP2Stream?) -> Bool {
+    let limit = configuration.maximumRunningHandlersPerConnection
+    return runningHandlers < limit || (stream?.connection.runningHandlers ?? 0) < limit
   }
 
   // MARK: Deadlines
@@ -94,7 +105,7 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   func drain() async {
     isDraining = true
     for connection in connections.values { connection.drain() }
-    guard !connections.isEmpty else { return }
+    guard !connections.isEmpty else { return resources.forgetStreams() }
     await withCheckedContinuation { whenEmpty.append($0) }
   }
 
@@ -131,6 +142,7 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
     if let error { events.connectionFailed(connection.peer.host, error) }
     events.connectionsChanged(-1)
     if connections.isEmpty {
+      if isDraining { resources.forgetStreams() }
       let waiting = whenEmpty
       whenEmpty = []
       for continuation in waiting { continuation.resume() }

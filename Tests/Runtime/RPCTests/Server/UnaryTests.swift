@@ -106,7 +106,7 @@ struct UnaryTests {
     try await EchoServer.call { client, _ in
       let error = await #expect(throws: RPCError.self) {
         _ = try await client.fail(
-          .init(code: 3, message: String(repeating: "x", count: count), reason: "LONG"), options: .timeout(.seconds(5)))
+          .init(code: 3, message: String(repeating: "x", count: count), reason: "LONG"), options: .timeout(.seconds(30)))
       }
       #expect(error?.code == .invalidArgument)
       #expect(error?.reason == "LONG")
@@ -118,12 +118,12 @@ struct UnaryTests {
     try await EchoServer.call { client, _ in
       let error = await #expect(throws: RPCError.self) {
         _ = try await client.metadata(
-          .init(initial: ["x-long": String(repeating: "x", count: 200_000)]), options: .timeout(.seconds(5)))
+          .init(initial: ["x-long": String(repeating: "x", count: 200_000)]), options: .timeout(.seconds(30)))
       }
       #expect(error?.code == .internal)
       let late = await #expect(throws: RPCError.self) {
         _ = try await client.metadata(
-          .init(trailing: ["x-long": String(repeating: "x", count: 200_000)]), options: .timeout(.seconds(5)))
+          .init(trailing: ["x-long": String(repeating: "x", count: 200_000)]), options: .timeout(.seconds(30)))
       }
       #expect(late?.code == .internal)
       _ = try await client.echo()
