@@ -35,6 +35,8 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   /// The status has been decided: what the handler still does is of no consequence.
   var isAnswered = false
   var hasPassedDeadline = false
+  /// Where its loop keeps it until its deadline is armed; -1 where it does not.
+  var begunIndex = -1
   var task: Task<Void, Never>?
   /// Where the handler is counted while it is suspended.
   var home: HTTP2Connection?

@@ -84,18 +84,28 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
       isWatchScheduled = true
       loop.atEndOfTick(self)
     }
+    call.begunIndex = begunCalls.count
     begunCalls.append(call)
   }
 
-  /// A call is over. The last one that began has no deadline to be watched any more, and is free for the next request: as long as
-  /// handlers do not suspend it is always the last.
+  /// A call is over before its tick is: nothing is to be watched, and nobody but its stream holds it any more, which may then use
+  /// it for its next request.
   func unbound(_ call: RPCServerCall) {
-    if begunCalls.last === call { begunCalls.removeLast() }
+    let index = call.begunIndex
+    guard index >= 0 else { return }
+    call.begunIndex = -1
+    let last = begunCalls.removeLast()
+    guard last !== call else { return }
+    begunCalls[index] = last
+    last.begunIndex = index
   }
 
   func endOfTick() {
     isWatchScheduled = false
-    for call in begunCalls { call.startClock() }
+    for call in begunCalls {
+      call.begunIndex = -1
+      call.startClock()
+    }
     begunCalls.removeAll(keepingCapacity: true)
   }
 
