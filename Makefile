@@ -9,6 +9,7 @@ PYTHON      ?= python3
 DESTDIR     ?=
 PREFIX      ?= /usr
 FILTER      ?=
+MINUTES     ?= 10
 LOCAL       := .local
 VENV        := $(LOCAL)/venv
 REQUIREMENTS := Tests/Clients/requirements.txt
@@ -51,11 +52,14 @@ demo: deps ## The same, then stop; exits 0 when every step passed
 test: deps venv ## Unit and integration tests, then the outside clients (FILTER= passes a name pattern to the Swift tests)
 	@Tests/run.sh $(FILTER)
 
-bench: deps venv ## Measure against the C floor, nghttpd and pgbench; writes .local/bench/results.json
+bench: deps venv ## Measure against the C floor, gRPC C++, nghttpd and pgbench; writes .local/bench/results.json
 	@$(VENV)/bin/python Tests/Benchmarks/bench.py run
 
 bench-check: deps venv ## Compare instructions per unary RPC with Tests/Benchmarks/thresholds.json
 	@$(VENV)/bin/python Tests/Benchmarks/bench.py check
+
+soak: deps venv ## Mixed load for MINUTES (10): memory, descriptors and times must stay as they are
+	@$(VENV)/bin/python Tests/Benchmarks/soak.py --minutes $(MINUTES)
 
 fuzz: deps ## Fuzz each target SECONDS=60 s long (TARGET= one of them); prints executions and coverage, fails on a finding
 	@Tests/Fuzz/run.sh $(or $(SECONDS),60) $(TARGET)

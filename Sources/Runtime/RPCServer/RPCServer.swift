@@ -29,7 +29,9 @@ public final class RPCServer: Sendable {
     fallback: HTTPRoute.Handler? = nil, configuration: RPCServerConfiguration = .init(), events: RPCServerEvents = .init()
   ) {
     self.group = group
-    let methods = services.flatMap(\.methods).map { RouteEntry($0.method.path, .rpc($0.intercepted(by: interceptors))) }
+    let methods = services.flatMap(\.methods).map { route in
+      RouteEntry(route.method.path, .rpc(ServedMethod(route.intercepted(by: interceptors))))
+    }
     let routes = RouteTable(methods + http.map { RouteEntry($0.path, .http($0.handler)) })
     let gate = AcceptGate(configuration.accept)
     let budgets = ServerBudgets(configuration)

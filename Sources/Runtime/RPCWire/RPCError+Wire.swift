@@ -45,6 +45,11 @@ extension RPCError {
       details: [.errorInfo(reason: "UNSUPPORTED_ENCODING", domain: "grpc", metadata: [:])])
   }
 
+  /// What a call fails with whose response cannot be written.
+  package static func unencodable(_ error: EncodeError) -> RPCError {
+    RPCError(.internal, "the response cannot be encoded", cause: error)
+  }
+
   /// A message that cannot be read.
   package static func undecodable(_ error: DecodeError) -> RPCError {
     RPCError(

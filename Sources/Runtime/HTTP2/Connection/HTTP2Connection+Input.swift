@@ -6,7 +6,12 @@ internal import Glibc
 extension HTTP2Connection {
   package func descriptorIsReady(_ readiness: Readiness) {
     if readiness.contains(.writable) { scheduleFlush() }
-    if readiness.contains(.readable) || readiness.contains(.failed) { readSocket() }
+    if readiness.contains(.readable) || readiness.contains(.failed) {
+      readSocket()
+      // What was answered while it was read leaves at once: the caller does not wait for the other connections' turns, and the next
+      // of them finds the streams and buffers of this one free, and still in the processor's cache.
+      if hasAnswered { flushNow() }
+    }
   }
 
   /// Reads what the socket holds, at most a few buffers of it, so that the loop's other connections have their turn.

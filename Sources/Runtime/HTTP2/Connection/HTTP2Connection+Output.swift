@@ -7,6 +7,7 @@ internal import Glibc
 extension HTTP2Connection {
   /// Has everything that is ready to be sent leave at the end of this tick.
   func scheduleFlush() {
+    needsFlush = true
     guard !isFlushScheduled, !isClosed else { return }
     isFlushScheduled = true
     loop.atEndOfTick(self)
@@ -14,6 +15,13 @@ extension HTTP2Connection {
 
   package func endOfTick() {
     isFlushScheduled = false
+    if needsFlush { flushNow() }
+  }
+
+  /// Sends what is ready to be sent. Not for nghttp2's callbacks.
+  func flushNow() {
+    hasAnswered = false
+    needsFlush = false
     guard !isClosed else { return }
     flush()
     guard !isClosed else { return }
@@ -200,6 +208,7 @@ extension HTTP2Connection {
   // MARK: Called by streams
 
   func submitResponse(_ stream: HTTP2Stream, _ headers: HeaderList, endsStream: Bool) {
+    hasAnswered = true
     if endsStream {
       nghttp2_submit_response(session, stream.id, headers.fields, headers.count, nil)
     } else {

@@ -80,6 +80,10 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   /// Handlers of this connection's calls that are suspended: their streams may be gone already.
   package var runningHandlers = 0
   var isFlushScheduled = false
+  /// Something was done since the last flush that may have to be sent.
+  var needsFlush = false
+  /// A response was submitted since the last flush.
+  var hasAnswered = false
   var isFeeding = false
   var closesAfterFeed = false
   var isReadingPaused = false

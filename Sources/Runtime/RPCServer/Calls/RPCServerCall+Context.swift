@@ -25,9 +25,8 @@ extension RPCServerCall {
 
   var peer: Peer {
     if let storedPeer { return storedPeer }
-    let peer = stream.map { ConnectionPeer.of($0.connection) } ?? Peer(address: "unknown")
-    storedPeer = peer
-    return peer
+    guard let stream else { return Peer(address: "unknown") }
+    return ConnectionPeer.of(stream.connection)
   }
 }
 

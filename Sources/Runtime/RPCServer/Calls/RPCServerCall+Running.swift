@@ -41,9 +41,7 @@ extension RPCServerCall {
     guard !isAnswered else { return }
     if let error {
       fail(rpcError(error))
-    } else if !hasResponse && route.unsafelyUnwrapped.method.kind != .serverStreaming
-      && route.unsafelyUnwrapped.method.kind != .bidirectional
-    {
+    } else if !hasResponse && kind != .serverStreaming && kind != .bidirectional {
       fail(RPCError(.internal, "the handler returned without a response"))
     } else {
       succeed()

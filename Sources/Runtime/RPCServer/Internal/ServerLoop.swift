@@ -34,6 +34,7 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   private var isDraining = false
   /// Calls with a deadline that began in this tick.
   private var begunCalls: [RPCServerCall] = []
+  private var isWatchScheduled = false
   private var whenEmpty: [CheckedContinuation<Void, Never>] = []
 
   init(
@@ -88,12 +89,32 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
 
   /// Has a call's deadline watched from the end of this tick on.
   func bound(_ call: RPCServerCall) {
-    if begunCalls.isEmpty { loop.atEndOfTick(self) }
+    if !isWatchScheduled {
+      isWatchScheduled = true
+      loop.atEndOfTick(self)
+    }
+    call.begunIndex = begunCalls.count
     begunCalls.append(call)
   }
 
+  /// A call is over before its tick is: nothing is to be watched, and nobody but its stream holds it any more, which may then use
+  /// it for its next request.
+  func unbound(_ call: RPCServerCall) {
+    let index = call.begunIndex
+    guard index >= 0 else { return }
+    call.begunIndex = -1
+    let last = begunCalls.removeLast()
+    guard last !== call else { return }
+    begunCalls[index] = last
+    last.begunIndex = index
+  }
+
   func endOfTick() {
-    for call in begunCalls { call.startClock() }
+    isWatchScheduled = false
+    for call in begunCalls {
+      call.begunIndex = -1
+      call.startClock()
+    }
     begunCalls.removeAll(keepingCapacity: true)
   }
 
