@@ -18,10 +18,11 @@ BUILD_FLAGS := $(if $(filter release,$(CONFIG)),$(RELEASE_FLAGS),-c debug --scra
 
 export CONFIG SCRATCH SWIFT PREFIX DESTDIR
 .DEFAULT_GOAL := help
-.PHONY: help deps venv build release adapters run demo test bench bench-check interop testssl lint proto proto-check deploy stop clean
+# Every target that `make help` prints is a name for work, not for a file.
+.PHONY: release $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' Makefile)
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@printf '\nSettings: CONFIG=debug|release  SCRATCH=<build folder>  DESTDIR=<root>  PREFIX=<prefix>  FILTER=<tests>\n'
 
 deps: ## Install the Debian packages that are missing (sudo when not root); says nothing to do when none is
@@ -56,8 +57,21 @@ bench: deps venv ## Measure against the C floor, nghttpd and pgbench; writes .lo
 bench-check: deps venv ## Compare instructions per unary RPC with Tests/Benchmarks/thresholds.json
 	@$(VENV)/bin/python Tests/Benchmarks/bench.py check
 
+fuzz: deps ## Fuzz each target SECONDS=60 s long (TARGET= one of them); prints executions and coverage, fails on a finding
+	@Tests/Fuzz/run.sh $(or $(SECONDS),60) $(TARGET)
+
+test-asan: deps ## The Swift tests and the programs they start under AddressSanitizer, with leaks
+	@Tests/Sanitizers/run.sh address $(FILTER)
+
+test-tsan: deps ## The Swift tests and the programs they start under ThreadSanitizer
+	@Tests/Sanitizers/run.sh thread $(FILTER)
+
 interop: deps venv adapters ## Outside clients and servers, and the public judges, against ours (PART= runs some of them)
 	@Tests/Interop/run.sh $(PART)
+
+chaos: deps venv ## Faults under load, with a ledger that says what was lost (SECONDS=, SEED=, ONLY=a fault's name)
+	@deploy/local/build.sh $(BUILD_FLAGS)
+	@Tests/Chaos/run.sh $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
 
 testssl: deps ## Judge what a service offers over TLS, by Debian's testssl.sh
 	@deploy/local/build.sh $(BUILD_FLAGS) --product demo-service
@@ -65,6 +79,9 @@ testssl: deps ## Judge what a service offers over TLS, by Debian's testssl.sh
 
 lint: venv ## Format, shell syntax, proto style and the laws of the house (no build)
 	@Tests/lint.sh
+
+docs: build ## Write the reference of every library into .local/docs; warnings and undocumented declarations are errors
+	@Sources/documentation.sh
 
 proto: deps ## Generate the Swift sources from proto/
 	@proto/generate.sh

@@ -40,9 +40,19 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 
+/// `make fuzz` sets it: the fuzzed program is linked with libFuzzer, which nothing else needs.
+let isFuzzing = Context.environment["PARLEY_FUZZ"] == "1"
+
 let adapter: [Target.Dependency] = [
   "JudgeAPI", "EventLoop", "HTTP2", "JSON", "MessagesCore", "MessagesWire", "RPC", "WellKnown", arguments,
 ]
+
+let fuzzer = executable(
+  "parley-fuzz", at: "Tests/Fuzz/Targets",
+  [
+    "TestAPI", "JudgeAPI", "Buffers", "JSON", "EventLoop", "MessagesCore", "MessagesWire", "HTTP2", "RPC", "Compression",
+    "ConnectWire", "WellKnown", "RPCWire", "RPCServer", "RPCClient", "JOSE", "CNghttp2",
+  ])
 
 let package = Package(
   name: "parley",
@@ -106,7 +116,9 @@ let package = Package(
     floor("Platform/Outbound", "Outbound", ["EventLoop", "CCurl", log], exclude: ["README.md"]),
     floor(
       "Platform/PostgreSQL", "PostgreSQL", ["EventLoop", "CPostgreSQL", "CShims", "COpenSSL", log], exclude: ["README.md"]),
-    floor("Platform/Telemetry", "Telemetry", ["JSON", "EventLoop", "RPC", log, metricsCore], exclude: ["README.md"]),
+    floor(
+      "Platform/Telemetry", "Telemetry",
+      ["JSON", "EventLoop", "MessagesCore", "RPC", "RPCClient", "WellKnown", log, metricsCore], exclude: ["README.md"]),
     floor(
       "Platform/ServiceKit", "ServiceKit",
       [
@@ -164,6 +176,9 @@ let package = Package(
       path: "Tests/Support/DemoService",
       swiftSettings: settings),
     executable("demo-service", at: "Tests/Support/demo-service", ["DemoService", "ServiceKit"]),
+    // What `make chaos` writes to.
+    executable(
+      "ledger-service", at: "Tests/Chaos/ledger-service", ["TestAPI", "EventLoop", "PostgreSQL", "RPC", "ServiceKit"]),
     executable(
       "bench-server", at: "Tests/Benchmarks/Server",
       ["TestAPI", "EventLoop", "HTTP2", "RPC", "RPCServer", "MessagesCore", "PostgreSQL", "Telemetry", log, metrics]),
@@ -225,13 +240,16 @@ let package = Package(
     tests("Platform/PostgreSQLTests", ["PostgreSQL", "EventLoop", "TestSupport", log]),
     tests(
       "Platform/TelemetryTests",
-      ["Telemetry", "EventLoop", "MessagesCore", "RPC", "RPCServer", "TestAPI", "TestSupport", "JSON", log, metrics]),
+      [
+        "Telemetry", "EventLoop", "MessagesCore", "RPC", "RPCClient", "RPCServer", "WellKnown", "TestAPI", "TestSupport", "JSON",
+        log, metrics,
+      ]),
     tests(
       "Platform/ServiceKitTests",
       [
         "ServiceKit", "DemoService", "demo-service", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore",
         "WellKnown",
-        "Outbound", "PostgreSQL", "JSON", "TestAPI", "TestSupport", "Telemetry", configuration, log,
+        "Outbound", "PostgreSQL", "JSON", "Telemetry", "TestAPI", "TestSupport", configuration, log,
       ]),
     tests(
       "Services/AuthTests",
@@ -245,5 +263,5 @@ let package = Package(
         "parley", "parley-sandbox", "JOSE", "JSON", "TestAPI", "TestSupport", "DynamicMessages", "EventLoop", "HTTP2",
         "MessagesCore", "MessagesWire", "Outbound", "ParleyAPI", "RPC", "RPCServer", "WellKnown",
       ]),
-  ]
+  ] + (isFuzzing ? [fuzzer] : [])
 )

@@ -37,7 +37,13 @@ unset PGHOST PGPORT PGUSER PGDATABASE
 
 mkdir -p .local/logs
 log=.local/logs/swift-test.log
-"${SWIFT:-swift}" test --skip-build --disable-xctest --no-parallel "${flags[@]}" ${filter:+--filter "$filter"} 2>&1 | tee "$log"
+if ! "${SWIFT:-swift}" test --skip-build --disable-xctest --no-parallel "${flags[@]}" ${filter:+--filter "$filter"} 2>&1 | tee "$log"
+then
+  # The end of a long log is what is read first: what failed, and where, stands there once more.
+  say "these failed (the whole log is $log):" >&2
+  grep -aE '✘ Test .*(recorded an issue|failed after)|error: |Fatal error' "$log" | cut -c 1-400 | head -n 40 >&2 || true
+  exit 1
+fi
 count=$(grep -oE 'Test run with [0-9]+ tests?.*passed' "$log" | tail -n 1 || true)
 [[ $count =~ with\ [1-9] ]] || { say "no Swift test ran" >&2; exit 1; }
 said+=("Swift: $count")
@@ -56,6 +62,9 @@ if [[ -z $filter ]]; then
   else
     said+=("deployment: NOT verified, systemd-analyze is not installed here")
   fi
+  say "alerts and dashboard"
+  deploy/monitoring/check.sh | tee .local/logs/monitoring.log
+  said+=("$(tail -n 1 .local/logs/monitoring.log)")
   say "outside clients"
   .local/venv/bin/python -m unittest discover -v -s Tests/Clients -p 'test_*.py' 2>&1 | tee .local/logs/clients.log
   ran=$(grep -oE '^Ran [0-9]+ tests?' .local/logs/clients.log || true)

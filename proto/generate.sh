@@ -30,7 +30,7 @@ generate() {
   shift 2
   mkdir -p "$out" "$folder"
   protoc --plugin=protoc-gen-parley="$plugin" --proto_path=proto --proto_path="$include" --parley_out="$out" \
-    --parley_opt="Module=$module,Visibility=public,Map=google:WellKnown,Map=grpc:WellKnown,Map=parley:ParleyAPI,Map=parley.testing:TestAPI,Map=grpc.testing:JudgeAPI" \
+    --parley_opt="Module=$module,Visibility=public,Map=google:WellKnown,Map=grpc:WellKnown,Map=opentelemetry:WellKnown,Map=parley:ParleyAPI,Map=parley.testing:TestAPI,Map=grpc.testing:JudgeAPI" \
     "$@"
   if $check; then
     local committed
@@ -51,7 +51,8 @@ generate() {
 wellknown=(any api descriptor duration empty field_mask source_context struct timestamp type wrappers compiler/plugin)
 wellknown=("${wellknown[@]/#/google/protobuf/}")
 generate Sources/Runtime/WellKnown WellKnown "${wellknown[@]/%/.proto}" \
-  google/rpc/{status,error_details}.proto grpc/health/v1/health.proto grpc/reflection/{v1,v1alpha}/reflection.proto
+  google/rpc/{status,error_details}.proto grpc/health/v1/health.proto grpc/reflection/{v1,v1alpha}/reflection.proto \
+  opentelemetry/proto/{common/v1/common,resource/v1/resource,trace/v1/trace}.proto opentelemetry/proto/collector/trace/v1/trace_service.proto
 generate Sources/API ParleyAPI $(cd proto && find parley -name '*.proto' ! -path 'parley/testing/*' | sort)
 generate Tests/Support/TestAPI TestAPI $(cd proto && find parley/testing -name '*.proto' | sort)
 judges=$(cd proto && { find grpc/testing connectrpc conformance protobuf_test_messages -name '*.proto' 2>/dev/null || true; } | sort)

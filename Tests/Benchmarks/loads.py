@@ -1,6 +1,8 @@
 """One measured run of h2load or pgbench against one server: what it asked, what came back, what the server's CPU did."""
 
+import json
 import os
+import random
 import re
 import statistics
 import subprocess
@@ -14,6 +16,8 @@ ROW = 4242
 ROW_MESSAGE = b"\x0a\x04" + str(ROW).encode()
 ECHO = "/parley.testing.v1.EchoService/Echo"
 READ = "/parley.testing.v1.EchoService/Read"
+UPLOAD = "/parley.testing.v1.EchoService/Upload"
+BUSY = "/parley.testing.v1.EchoService/Busy"
 # What a gRPC client sends with each call; the deadline makes a server arm and disarm a timer.
 HEADERS = ("content-type: application/grpc", "te: trailers", "grpc-timeout: 5S")
 
@@ -90,28 +94,88 @@ def h2load(server, path: str, message: bytes, reply_bytes: int, *, requests: int
         return Run(requests, seconds, cpu / requests / 1000, p50)
 
 
-def check_replies(server, path: str, message: bytes, expected: bytes) -> None:
-    """Compares bytes as an independent client (grpcio) gets them: 32 calls that differ from each other on echo, on a read the
-    row itself."""
+def call(server, path: str, *messages: bytes):
+    """What grpcio, an independent client, gets for one message, or for several on one connection."""
     import grpc
 
-    if not server.grpc:
-        return
     if server.url.startswith("https:"):
         with open(server.authority, "rb") as file:
             channel = grpc.secure_channel(f"localhost:{server.port}", grpc.ssl_channel_credentials(file.read()))
     else:
         channel = grpc.insecure_channel(f"127.0.0.1:{server.port}")
     with channel:
-        call = channel.unary_unary(path)
-        for number in range(32):
-            sent, due = message, expected
-            if path == ECHO:
-                text = f"{number:062d}".encode()
-                sent = due = b"\x0a" + bytes([len(text)]) + text
-            got = call(sent, timeout=10)
-            if got != due:
-                raise Refused(f"{server.name}{path} answered {got!r} where {due!r} was due")
+        ask = channel.unary_unary(path)
+        answers = [ask(message, timeout=10) for message in messages]
+    return answers if len(messages) > 1 else answers[0]
+
+
+def check_replies(server, path: str, message: bytes, expected: bytes) -> None:
+    """Compares bytes as an independent client (grpcio) gets them: 32 calls that differ from each other on echo, on a read the
+    row itself."""
+    if not server.grpc:
+        return
+    sent, due = [message] * 32, [expected] * 32
+    if path == ECHO:
+        sent = due = [b"\x0a\x3e" + f"{number:062d}".encode() for number in range(32)]
+    for got, wanted in zip(call(server, path, *sent), due):
+        if got != wanted:
+            raise Refused(f"{server.name}{path} answered {got!r} where {wanted!r} was due")
+
+
+def varint(value: int) -> bytes:
+    out = b""
+    while value >= 0x80:
+        out += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+def with_body(size: int) -> bytes:
+    """A message with so many bytes in its field 2, different each time."""
+    return b"\x12" + varint(size) + random.randbytes(size)
+
+
+def check_bodies(server, size: int) -> None:
+    """Compares echoed bodies byte by byte, and what an upload is answered with."""
+    for _ in range(4):
+        message = with_body(size)
+        for path, due in ((ECHO, message), (UPLOAD, b"\x18" + varint(size))):
+            if call(server, path, message) != due:
+                raise Refused(f"{server.name}{path} did not answer {size} bytes as is due")
+
+
+@dataclass
+class StreamRun:
+    messages: int
+    frames: int
+    seconds: float
+    cpu_s: float  # of the server
+    p50_us: float
+
+    @property
+    def cpu_us(self) -> float:
+        """Server CPU per message."""
+        return self.cpu_s / self.messages * 1e6
+
+    @property
+    def per_core_second(self) -> float:
+        """Millions of messages that a second of the server's CPU moves."""
+        return self.messages / self.cpu_s / 1e6
+
+
+def stream_load(program: str, server, kind: str, *, messages: int, connections: int = 10, streams: int = 10) -> StreamRun:
+    """One stream after another on each of so many at once; the load client compares every byte."""
+    command = [program, "--port", str(server.port), "--kind", kind, "--messages", str(messages), "--connections", str(connections),
+               "--streams", str(streams)]
+    before = cpu_ns(server.pid)
+    result = subprocess.run(on_core(LOAD_CORE, *command), capture_output=True, text=True, timeout=600)
+    cpu = cpu_ns(server.pid) - before
+    if result.returncode:
+        raise Refused(f"{kind} of {server.name}: {result.stdout}{result.stderr}")
+    said = json.loads(result.stdout)
+    if said["messages"] != messages * connections * streams:
+        raise Refused(f"{kind} of {server.name}: {said['messages']} messages")
+    return StreamRun(said["messages"], said["frames"], said["seconds"], cpu / 1e9, said["p50_us"])
 
 
 def pgbench(binary: str, environment: dict, script: str, *, seconds: int) -> float:

@@ -22,15 +22,17 @@ class Series:
 HEADING = f"  {'':<34} {'median':>12} {'min':>12} {'max':>12}"
 
 
-def result(name: str, ours: Series, better: str, baseline: str | None, theirs: Series | None, budget: float) -> dict:
-    """`budget` bounds the ratio of the medians, ours to theirs; without a baseline it bounds the value."""
+def result(name: str, ours: Series, better: str, baseline: str | None, theirs: Series | None, budget: float | None,
+           of_value: bool = False) -> dict:
+    """`budget` bounds the ratio of the medians, ours to theirs; without a baseline, or with `of_value`, it bounds the value. A case
+    without a budget is there to be compared."""
     ratio = ours.median / theirs.median if theirs else None
-    judged = ratio if ratio is not None else ours.median
+    judged = ratio if ratio is not None and not of_value else ours.median
     return {
         "name": name, "value": round(ours.median, 3), "unit": ours.unit, "better": better,
         "baseline": baseline, "baseline_value": round(theirs.median, 3) if theirs else None,
-        "ratio": round(ratio, 3) if ratio is not None else None, "budget": budget,
-        "ok": judged <= budget if better == "lower" else judged >= budget,
+        "ratio": round(ratio, 3) if ratio is not None else None, "budget": budget, "budget_of": "value" if judged is not ratio else "ratio",
+        "ok": None if budget is None else judged <= budget if better == "lower" else judged >= budget,
     }
 
 
@@ -43,12 +45,13 @@ def write(path: str, content) -> None:
 
 
 def summary(results: list[dict]) -> str:
-    lines = ["", "  budget"]
+    lines = ["", f"  {'':<5}{'case':<28} {'ours':>12} {'unit':<22} {'beside':<22} {'ratio':>6}  budget"]
     for item in results:
         sign = "<=" if item["better"] == "lower" else ">="
-        if item["ratio"] is None:
-            judged = f"{item['value']:.1f} {item['unit']} {sign} {item['budget']:g}"
-        else:
-            judged = f"{item['ratio']:.2f}x of {item['baseline']} {sign} {item['budget']:g}x"
-        lines.append(f"  {'ok  ' if item['ok'] else 'MISS'} {item['name']:<16} {judged}")
+        of = "x" if item["budget_of"] == "ratio" else f" {item['unit']}"
+        budget = "none" if item["budget"] is None else f"{sign} {item['budget']:g}{of}"
+        beside = f"{item['baseline']} {item['baseline_value']:g}" if item["baseline"] else ""
+        ratio = f"{item['ratio']:.2f}" if item["ratio"] is not None else ""
+        verdict = {True: "ok", False: "MISS", None: ""}[item["ok"]]
+        lines.append(f"  {verdict:<5}{item['name']:<28} {item['value']:>12g} {item['unit']:<22} {beside:<22} {ratio:>6}  {budget}")
     return "\n".join(lines)

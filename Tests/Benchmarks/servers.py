@@ -1,5 +1,6 @@
 """The servers that are measured: built, started on one core, stopped by their id."""
 
+import glob
 import os
 import signal
 import subprocess
@@ -8,7 +9,8 @@ import time
 
 from loads import SERVER_CORE, on_core
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
 LOCAL = os.path.join(TOP, ".local")
 WORK = os.path.join(LOCAL, "bench")
 TLS = os.path.join(LOCAL, "tls")
@@ -21,13 +23,15 @@ class Server:
     grpc = True
     authority = os.path.join(TLS, "ca.pem")
 
-    def __init__(self, name: str, command: list[str], *, tls: bool = False, core: str | None = SERVER_CORE, under=()):
+    def __init__(self, name: str, command: list[str], *, tls: bool = False, core: str | None = SERVER_CORE, under=(),
+                 environment: dict | None = None):
         self.name = name
         self.folder = tempfile.mkdtemp(prefix="parley-bench.", dir="/var/tmp")
         port_file = os.path.join(self.folder, "port")
         arguments = [port_file if part == "{port_file}" else part for part in command]
         with open(os.path.join(WORK, f"{name}.log"), "wb") as log:
-            self.process = subprocess.Popen([*on_core(core), *under, *arguments], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+            self.process = subprocess.Popen([*on_core(core), *under, *arguments], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                                            env={**os.environ, **(environment or {})})
         self.pid = self.process.pid
         deadline = time.monotonic() + 60
         self.port = 0
@@ -63,12 +67,32 @@ class Server:
         self.stop()
 
 
-def build_c_floor() -> str:
-    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "libnghttp2", "libprotobuf-c"], check=True, capture_output=True, text=True)
-    binary = os.path.join(WORK, "cfloor")
-    source = os.path.join(TOP, "Tests/Benchmarks/CFloor/cfloor.c")
-    subprocess.run(["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-o", binary, source, *flags.stdout.split()], check=True)
+def build_c(name: str, folder: str, packages: list[str], flags: list[str] = []) -> str:
+    """A program of plain C from all files of one folder beside this one."""
+    binary = os.path.join(WORK, name)
+    sources = sorted(glob.glob(os.path.join(HERE, folder, "*.c")))
+    found = []
+    if packages:
+        found = subprocess.run(["pkg-config", "--cflags", "--libs", *packages], check=True, capture_output=True, text=True).stdout.split()
+    subprocess.run(["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", *flags, "-o", binary, *sources, *found], check=True)
     return binary
+
+
+def build_c_floor() -> str:
+    return build_c("cfloor", "CFloor", ["libnghttp2", "libprotobuf-c"])
+
+
+def build_stream_load() -> str:
+    return build_c("streamload", "StreamLoad", ["libnghttp2"])
+
+
+def build_allocation_counter() -> str:
+    return build_c("allocations.so", "AllocationCounter", [], ["-shared", "-fPIC"])
+
+
+def build_grpc_cpp() -> str:
+    subprocess.run([os.path.join(HERE, "GRPCCpp/build.sh"), WORK], check=True)
+    return os.path.join(WORK, "grpc-cpp-server")
 
 
 def build_ours() -> str:
@@ -80,31 +104,46 @@ def build_ours() -> str:
     return os.path.join(TOP, ".build-release/release/bench-server")
 
 
-def clean_build_seconds() -> float:
-    """A release build of one service from nothing: no scratch folder, no module cache of ours."""
+def clean_build() -> tuple[float, float]:
+    """A release build of one service from nothing (no scratch folder, no module cache of ours): the seconds that it took and the
+    megabytes of its stripped binary."""
     scratch = os.path.join(TOP, ".build-bench")
     subprocess.run(["rm", "-rf", scratch], check=True)
     began = time.monotonic()
     subprocess.run([*RELEASE, "--scratch-path", scratch, "--product", "parley-auth"], cwd=TOP, check=True,
                    stdout=subprocess.DEVNULL)
     seconds = time.monotonic() - began
-    subprocess.run(["rm", "-rf", scratch], check=True)
-    return seconds
+    stripped = os.path.join(WORK, "parley-auth.stripped")
+    subprocess.run(["strip", "-o", stripped, os.path.join(scratch, "release/parley-auth")], check=True)
+    megabytes = os.path.getsize(stripped) / 1e6
+    subprocess.run(["rm", "-rf", scratch, stripped], check=True)
+    return seconds, megabytes
 
 
 def c_floor(binary: str, **options) -> Server:
     return Server("cfloor", [binary, "--port", "0", "--port-file", "{port_file}"], **options)
 
 
-def ours(binary: str, *, tls: bool = False, database: str | None = None, **options) -> Server:
-    command = [binary, "--port", "0", "--port-file", "{port_file}", "--loops", "1"]
+def grpc_cpp(binary: str, *, tls: bool = False, **options) -> Server:
+    command = [binary, "--port", "0", "--port-file", "{port_file}"]
+    return Server("grpc-cpp" + ("-tls" if tls else ""), command + (identity() if tls else []), tls=tls, **options)
+
+
+def identity() -> list[str]:
+    return ["--tls-certificate", os.path.join(TLS, "server.pem"), "--tls-key", os.path.join(TLS, "server-key.pem")]
+
+
+def ours(binary: str, *, tls: bool = False, database: str | None = None, loops: int = 1, **options) -> Server:
+    command = [binary, "--port", "0", "--port-file", "{port_file}", "--loops", str(loops)]
     name = "bench-server"
     if tls:
         name += "-tls"
-        command += ["--tls-certificate", os.path.join(TLS, "server.pem"), "--tls-key", os.path.join(TLS, "server-key.pem")]
+        command += identity()
     if database:
         name += "-database"
         command += ["--database", database]
+    if loops > 1:
+        name += f"-{loops}-loops"
     return Server(name, command, tls=tls, **options)
 
 

@@ -4,61 +4,40 @@
 certificates. Everything is stopped and removed at the end; when a test failed the folder stays, and its path is printed.
 """
 
-import atexit
 import importlib
 import os
 import re
-import shutil
-import sys
-import tempfile
-import unittest
 from pathlib import Path
 
 import grpc
 
-from stack import ROOT, Program, await_true, run
+import ground
+from ground import ROOT, Program, await_true, run
 
 BINARIES = Path(
     os.environ.get("PARLEY_INTEROP_BINARIES") or os.environ.get("PARLEY_TEST_BINARIES") or ROOT / ".build/debug")
 MIB = 1 << 20
 
 
-class Ground:
-    """What all tests of a run stand on."""
+class Ground(ground.Ground):
+    """What all tests of a run stand on: a folder, stubs, certificates, and the programs that were started."""
 
-    _only = None
-
-    @classmethod
-    def get(cls):
-        if cls._only is None:
-            cls._only = Ground()
-        return cls._only
+    name = "interop"
 
     def __init__(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="parley-interop-"))
-        self.failed = False
+        super().__init__()
         self.programs = []
         self.number = 0
-        atexit.register(self._clear)
         self._generate()
         self._certificates = None
 
     def _generate(self):
         """Python's stubs. The files move to another folder, since `grpc/` is the library's own name in Python."""
-        from grpc_tools import protoc
-
         protos = self.folder / "protos/judges"
-        stubs = self.folder / "stubs"
         protos.mkdir(parents=True)
-        stubs.mkdir()
         for file in (ROOT / "proto/grpc/testing").glob("*.proto"):
             (protos / file.name).write_text(file.read_text().replace('"grpc/testing/', '"judges/'))
-        bundled = Path(importlib.import_module("grpc_tools").__file__).parent / "_proto"
-        arguments = [
-            "protoc", f"-I{self.folder / 'protos'}", f"-I{bundled}", f"--python_out={stubs}", f"--grpc_python_out={stubs}"]
-        if protoc.main(arguments + [f"judges/{name}.proto" for name in ("empty", "messages", "test")]):
-            raise AssertionError("the Python stubs could not be generated")
-        sys.path.insert(0, str(stubs))
+        self.generate(self.folder / "protos", [f"judges/{name}.proto" for name in ("empty", "messages", "test")])
         self.empty = importlib.import_module("judges.empty_pb2")
         self.messages = importlib.import_module("judges.messages_pb2")
         self.service = importlib.import_module("judges.test_pb2").DESCRIPTOR.services_by_name["TestService"]
@@ -78,13 +57,9 @@ class Ground:
         self.programs.append(program)
         return program
 
-    def _clear(self):
+    def stop(self):
         for program in reversed(self.programs):
             program.stop()
-        if self.failed:
-            print(f"interop: the logs of the run are in {self.folder}", file=sys.stderr)
-        else:
-            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class Certificates:
@@ -163,9 +138,10 @@ class Server:
         self.program.stop()
 
 
-class Case(unittest.TestCase):
+class Case(ground.Case):
     """A test against the server that its class starts; `options` are the server's."""
 
+    ground_type = Ground
     options = ()
     server = None
 
@@ -179,12 +155,6 @@ class Case(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         cls.server.stop()
-
-    def run(self, result=None):
-        before = len(result.failures) + len(result.errors)
-        super().run(result)
-        if len(result.failures) + len(result.errors) > before:
-            Ground.get().failed = True
 
     def stub(self, **how):
         channel = self.server.channel(**how)

@@ -5,19 +5,14 @@ The PostgreSQL cluster is shared by all stacks of a run. Everything lives in one
 failed it stays, and its path is printed.
 """
 
-import atexit
 import contextlib
 import importlib
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
-import sys
 import tempfile
-import time
-import unittest
 import urllib.error
 import urllib.request
 import uuid
@@ -25,79 +20,37 @@ from pathlib import Path
 
 import grpc
 
-ROOT = Path(__file__).resolve().parents[2]
+import ground
+from ground import ROOT, Program, await_true, run
+
 BINARIES = Path(os.environ.get("PARLEY_TEST_BINARIES") or ROOT / ".build/debug")
 POSTGRES = Path(os.environ.get("PARLEY_TEST_POSTGRES_SCRIPT") or ROOT / "deploy/local/postgres.sh")
 AUDIENCE = "clients.apps.googleusercontent.com"
 ERROR_DOMAIN = "parley.broker.v1"
 CALL = "/parley.broker.v1.TokenBrokerService/"
 
-# A TERM to the runner takes the same way out as an exception: over everything that was started.
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
-
-def await_true(what, condition, seconds=20.0):
-    """Asks until `condition` is true; its value. The pause only keeps the question from taking the processor."""
-    end = time.monotonic() + seconds
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > end:
-            raise AssertionError(f"after {seconds} s still not: {what}")
-        time.sleep(0.02)
-
-
-def run(command, seconds=60, **options):
-    """Runs a command to its end; what it printed. Its failure is an error that shows what it said."""
-    done = subprocess.run(
-        [str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=seconds, text=True, **options)
-    if done.returncode:
-        raise AssertionError(f"{command[0]} ended with {done.returncode}: {done.stderr or done.stdout}")
-    return done.stdout
-
-
-class Ground:
+class Ground(ground.Ground):
     """What all stacks of a run stand on: a folder, certificates, stubs and a PostgreSQL cluster."""
 
     CLUSTER = "clients-postgres"
-    _only = None
-
-    @classmethod
-    def get(cls):
-        if cls._only is None:
-            cls._only = Ground()
-        return cls._only
+    name = "clients"
 
     def __init__(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="parley-clients-"))
-        self.failed = False
+        super().__init__()
         self.stacks = []
-        atexit.register(self._clear)
         self.environment = dict(os.environ, PARLEY_LOCAL=str(self.folder))
         self.tls = self.folder / "tls"
         run([ROOT / "deploy/local/certificates.sh", self.tls])
         self.ca = self.tls / "ca.pem"
-        self._generate()
+        self.generate(ROOT / "proto", ["parley/broker/v1/broker.proto", "parley/options/v1/access.proto"])
+        self.messages = importlib.import_module("parley.broker.v1.broker_pb2")
+        self.services = importlib.import_module("parley.broker.v1.broker_pb2_grpc")
         self.start_postgres()
         settings = dict(re.findall(r"(\w+)='([^']*)'", self._postgres("env")))
         self.postgres_home = Path(settings["PARLEY_POSTGRES_HOME"])
         self.postgres_socket = self.postgres_home / "socket"
         self.postgres_port = (self.postgres_home / "port").read_text().strip()
-
-    def _generate(self):
-        stubs = self.folder / "stubs"
-        stubs.mkdir()
-        from grpc_tools import protoc
-
-        files = ["parley/broker/v1/broker.proto", "parley/options/v1/access.proto"]
-        bundled = Path(importlib.import_module("grpc_tools").__file__).parent / "_proto"
-        arguments = ["protoc", f"-I{ROOT / 'proto'}", f"-I{bundled}", f"--python_out={stubs}", f"--grpc_python_out={stubs}"]
-        if protoc.main(arguments + files):
-            raise AssertionError("the Python stubs could not be generated")
-        sys.path.insert(0, str(stubs))
-        self.messages = importlib.import_module("parley.broker.v1.broker_pb2")
-        self.services = importlib.import_module("parley.broker.v1.broker_pb2_grpc")
 
     # MARK: PostgreSQL
 
@@ -123,58 +76,12 @@ class Ground:
     def sql(self, statement, database="postgres"):
         return run(["psql", "-w", "-XAtqc", statement, self.database_url("postgres", database)]).strip()
 
-    def _clear(self):
+    def stop(self):
         for stack in list(self.stacks):
             stack.stop()
         subprocess.run(
             [str(POSTGRES), "reset", "--dir", self.CLUSTER], env=self.environment, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, timeout=60, check=False)
-        if self.failed:
-            print(f"clients: the logs of the run are in {self.folder}", file=sys.stderr)
-        else:
-            shutil.rmtree(self.folder, ignore_errors=True)
-
-
-class Program:
-    """A process with its output in a file."""
-
-    def __init__(self, name, log, command, environment=None):
-        self.name = name
-        self.log_file = log
-        with open(log, "ab") as output:
-            self.process = subprocess.Popen(
-                [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                env=environment, start_new_session=True)
-
-    @property
-    def pid(self):
-        return self.process.pid
-
-    @property
-    def runs(self):
-        return self.process.poll() is None
-
-    def text(self):
-        return self.log_file.read_text(errors="replace")
-
-    def wait(self, seconds):
-        """The exit status, once it has ended."""
-        try:
-            return self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            raise AssertionError(f"{self.name} still runs after {seconds} s") from None
-
-    def terminate(self):
-        self.process.send_signal(signal.SIGTERM)
-
-    def stop(self):
-        if self.runs:
-            self.terminate()
-            try:
-                self.process.wait(10)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
 
 
 class Auth(Program):
@@ -402,14 +309,10 @@ class Stack:
         return int(status.split()[1]), headers, body, status.split()[0]
 
 
-class Case(unittest.TestCase):
-    """A test of the programs. A failure keeps the run's folder."""
+class Case(ground.Case):
+    """A test of the programs."""
 
-    def run(self, result=None):
-        before = len(result.failures) + len(result.errors)
-        super().run(result)
-        if len(result.failures) + len(result.errors) > before and Ground._only:
-            Ground._only.failed = True
+    ground_type = Ground
 
     def status_of(self, call, *arguments, **options):
         """The error that a call ends with."""

@@ -25,6 +25,9 @@ packages=(
   util-linux               # runuser, setsid, taskset, flock
   procps                   # ps, used when something does not stop
   valgrind                 # make bench-check
+  iproute2                 # make chaos: links that go down and grow slow
+  nftables                 # make chaos: links that drop everything
+  prometheus               # promtool, which judges deploy/monitoring
   testssl.sh               # make testssl
 )
 

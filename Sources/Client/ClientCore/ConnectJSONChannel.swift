@@ -10,7 +10,7 @@ public import FoundationNetworking
 ///
 /// It needs nothing but Foundation, so the same generated clients run on a phone. Any HTTP version that URLSession finds will do:
 /// unary calls, client streams (sent as one body, once the last request is there) and server streams (message by message, as they
-/// come). Calls that stream both ways need HTTP/2 from end to end and are refused with ``StatusCode/unimplemented``.
+/// come). Calls that stream both ways need HTTP/2 from end to end and are refused with ``RPC/StatusCode/unimplemented``.
 ///
 /// Requests go out uncompressed; responses are restored by URLSession. Redirects are not followed: a call goes to the service it
 /// was meant for. There is no back-pressure: responses that were not read yet are kept, up to ``Options/maximumUnreadBytes``.
@@ -89,7 +89,7 @@ public final class ConnectJSONChannel: Channel {
 
   /// Makes a call of any kind but one that streams both ways, for as long as `body` runs.
   ///
-  /// - Throws: What `body` throws; ``RPCError`` with ``StatusCode/unimplemented`` for a method that streams both ways.
+  /// - Throws: What `body` throws; ``RPCError`` with ``RPC/StatusCode/unimplemented`` for a method that streams both ways.
   public func stream<Request: Message, Response: Message, Result: Sendable>(
     _ method: MethodDescriptor<Request, Response>, _ options: CallOptions,
     _ body: (ClientStream<Request, Response>) async throws -> Result

@@ -17,19 +17,29 @@ public final class HTTPClient: Sendable {
   private let circuits: CircuitBreakers?
   private let clock: OutboundClock
   private let log: Logger
+  private let observer: (any OutboundObserver)?
 
   /// A client on these loops, at least one. Connects when it is first used.
+  ///
+  /// - Parameters:
+  ///   - loops: Where requests run; at least one.
+  ///   - configuration: What holds for all requests.
+  ///   - clock: The time, and how it waits between attempts.
+  ///   - logger: Who is told of retries and circuits.
+  ///   - observer: Who sees every attempt, or nil.
+  /// - Throws: ``OutboundError/Code/transportFailed`` when libcurl cannot be initialized.
   public init(
     loops: [EventLoop], configuration: HTTPClientConfiguration = .init(), clock: OutboundClock = .system,
-    logger: Logger = Logger(label: "parley.outbound")
-  ) {
+    logger: Logger = Logger(label: "parley.outbound"), observer: (any OutboundObserver)? = nil
+  ) throws(OutboundError) {
     precondition(!loops.isEmpty, "a client has at least one loop")
     let counters = counters
     self.configuration = configuration
     self.clock = clock
     log = logger
+    self.observer = observer
     circuits = configuration.circuit.map { CircuitBreakers($0) }
-    multis = loops.map { CurlMulti(on: $0, configuration, counters) }
+    multis = try loops.map { (loop) throws(OutboundError) in try CurlMulti(on: loop, configuration, counters) }
   }
 
   deinit {
@@ -55,7 +65,7 @@ public final class HTTPClient: Sendable {
     let multi = currentMulti()
     var attempt = 1
     while true {
-      let outcome = try await self.attempt(request, to: target, on: multi, until: deadline, retry)
+      let outcome = try await self.attempt(request, number: attempt, to: target, on: multi, until: deadline, retry)
       guard
         let delay = retry.delay(
           after: outcome, attempt: attempt, jitter: clock.random(), unixSeconds: clock.unixSeconds()),
@@ -91,7 +101,8 @@ public final class HTTPClient: Sendable {
   // MARK: One attempt
 
   private func attempt(
-    _ request: HTTPRequest, to target: TargetURL, on multi: CurlMulti, until deadline: MonotonicInstant, _ retry: RetryPolicy
+    _ request: HTTPRequest, number: Int, to target: TargetURL, on multi: CurlMulti, until deadline: MonotonicInstant,
+    _ retry: RetryPolicy
   ) async throws(OutboundError) -> Result<HTTPResponse, OutboundError> {
     let left = deadline.duration(since: clock.now())
     guard left > .zero else { throw .init(.timeout, "\(request.method) \(target.safeText): the deadline had passed") }
@@ -100,7 +111,10 @@ public final class HTTPClient: Sendable {
       throw .init(.circuitOpen, "\(request.method) \(target.safeText): the host failed too often", retryAfter: wait)
     }
     let limit = min(left, retry.attemptTimeout ?? left)
+    var request = request
+    let observation = observer?.attemptBegins(.init(request.method, target, number: number), headers: &request.headers)
     let outcome = await perform(Transfer(request, to: target, configuration, limit: limit), on: multi)
+    observation?.attemptEnds(outcome)
     if circuits?.record(outcome, of: target.origin, limit: limit, now: clock.now()) == true {
       counters.circuitsOpened.add(1, ordering: .relaxed)
       log.warning("circuit opened", metadata: ["origin": "\(target.origin)"])

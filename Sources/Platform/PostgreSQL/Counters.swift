@@ -25,4 +25,6 @@ final class Counters: Sendable {
   let waiting = LoopCounter()
   let poolConnections = LoopCounter()
   let isReady = LoopCounter()
+  let poolWaits = LoopCounter()
+  let poolWaitNanoseconds = LoopCounter()
 }

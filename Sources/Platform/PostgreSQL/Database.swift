@@ -19,15 +19,24 @@ public final class Database: Sendable {
 
   /// Starts to connect, on every loop of `group`.
   ///
+  /// - Parameters:
+  ///   - configuration: The address and the limits.
+  ///   - group: The loops, each with connections of its own.
+  ///   - log: Who is told of connections that come and go.
+  ///   - observer: Who sees the statements that are run, or nil.
   /// - Throws: ``DatabaseError`` with `invalidConfiguration`.
-  public init(_ configuration: DatabaseConfiguration, group: EventLoopGroup, log: Logger) throws(DatabaseError) {
+  public init(
+    _ configuration: DatabaseConfiguration, group: EventLoopGroup, log: Logger, observer: (any StatementObserver)? = nil
+  ) throws(DatabaseError) {
     try configuration.validate()
     self.configuration = configuration
     self.group = group
     self.log = log
     let health = Health(loops: group.loops.count)
     self.health = health
-    parts = group.loops.map { LoopDatabase(configuration, on: $0, blocking: group.blocking, health: health, log: log) }
+    parts = group.loops.map {
+      LoopDatabase(configuration, on: $0, blocking: group.blocking, health: health, log: log, observer: observer)
+    }
     for part in parts { part.loop.execute { part.reader.connect() } }
   }
 

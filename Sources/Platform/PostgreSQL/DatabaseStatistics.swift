@@ -16,6 +16,10 @@ public struct DatabaseStatistics: Sendable, Hashable {
   public var poolConnections = 0
   /// Tasks that wait for a pool connection.
   public var waiting = 0
+  /// Tasks that had to wait for a pool connection and got one, since the start.
+  public var poolWaits = 0
+  /// The nanoseconds that those waited, all together.
+  public var poolWaitNanoseconds = 0
   /// Loops whose read connection is open.
   public var readyLoops = 0
   /// Loops in all.
@@ -31,6 +35,8 @@ public struct DatabaseStatistics: Sendable, Hashable {
     poolConnections += counters.poolConnections.current
     waiting += counters.waiting.current
     readyLoops += counters.isReady.current
+    poolWaits += counters.poolWaits.current
+    poolWaitNanoseconds += counters.poolWaitNanoseconds.current
     loops += 1
   }
 }

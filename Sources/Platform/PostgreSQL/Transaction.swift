@@ -121,6 +121,7 @@ extension Database {
   /// - Parameters:
   ///   - isolation: How strictly it is kept apart from others.
   ///   - deadline: When it is given up; also the timeout of each statement.
+  ///   - body: What is done on its connection.
   /// - Throws: ``DatabaseError``, and what `body` throws.
   public func transaction<Value>(
     isolation: Isolation = .readCommitted, deadline: MonotonicInstant? = nil, _ body: (Transaction) async throws -> Value

@@ -3,6 +3,7 @@ public import Logging
 public import Outbound
 public import PostgreSQL
 public import RPCServer
+public import Telemetry
 
 /// What a service is built from.
 public struct ServiceContext: Sendable {
@@ -18,6 +19,8 @@ public struct ServiceContext: Sendable {
   public let clock: WallClock
   /// Whether the process serves; conditions of the service's own are set here.
   public let health: HealthStatus
+  /// Who begins spans; inactive where nothing is traced.
+  public let tracer: Tracer
   /// Who the client of a request is.
   public let proxies: TrustedProxies
   let connectedDatabase: Database?

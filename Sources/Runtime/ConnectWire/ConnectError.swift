@@ -1,7 +1,6 @@
 package import JSON
 internal import MessagesCore
 package import RPC
-internal import WellKnown
 
 /// An ``RPCError`` in the JSON of the Connect protocol: the body of a failed unary call, and a member of the last envelope of a
 /// stream.
@@ -76,23 +75,15 @@ package enum ConnectError {
 
   /// A detail from its JSON form, for whoever has no wire codec at hand.
   package static func detailFromDebug(_ detail: Detail) -> ErrorDetail {
-    let json = detail.debug?.encoded() ?? []
-    let options = JSONDecodingOptions(ignoresUnknownFields: true)
-    switch detail.type {
-    case "google.rpc.ErrorInfo":
-      if let info = try? GoogleRPC.ErrorInfo(json: json, options: options) {
-        return .errorInfo(reason: info.reason, domain: info.domain, metadata: info.metadata)
-      }
-    case "google.rpc.RetryInfo":
-      if let info = try? GoogleRPC.RetryInfo(json: json, options: options), let delay = info.retryDelay {
-        return .retryInfo(.seconds(delay.seconds) + .nanoseconds(Int64(delay.nanos)))
-      }
-    case "google.rpc.BadRequest":
-      if let info = try? GoogleRPC.BadRequest(json: json, options: options) {
-        return .badRequest(info.fieldViolations.map { .init(field: $0.field, description: $0.description) })
-      }
-    default: break
+    KnownDetail.detail(detail.type, from: DebugForm(json: detail.debug?.encoded() ?? []))
+      ?? .other(typeURL: "type.googleapis.com/" + detail.type, bytes: detail.value)
+  }
+
+  private struct DebugForm: KnownDetail.Form {
+    let json: [UInt8]
+
+    func message<M: Message>(_ type: M.Type) -> M? {
+      try? M(json: json, options: JSONDecodingOptions(ignoresUnknownFields: true))
     }
-    return .other(typeURL: "type.googleapis.com/" + detail.type, bytes: detail.value)
   }
 }

@@ -15,7 +15,11 @@ public final class EventLoop: TaskExecutor {
   /// How busy the loop is, in whatever unit its users count (connections); compared when a new connection needs a home.
   public var load: Int { loadCount.load(ordering: .relaxed) }
 
+  /// What it has done so far; may be asked from any thread.
+  public var statistics: EventLoopStatistics { counts.snapshot }
+
   private let loadCount = Atomic<Int>(0)
+  private let counts = LoopCounts()
   /// The turn and its phase, in one word so that whoever looks sees both of one moment; see ``pulse``.
   let stage = Atomic<UInt64>(0)
   let currentTask = Atomic<UInt>(0)
@@ -25,7 +29,9 @@ public final class EventLoop: TaskExecutor {
   private var timers = TimerHeap()
   private var endOfTick: [any EndOfTickWork] = []
   private var graveyard: [AnyObject] = []
-  private var isStopping = false
+  private(set) var isStopping = false
+  /// Tasks asleep on this loop: it wakes them with an error when it stops.
+  var sleepers: [ObjectIdentifier: Sleeper] = [:]
   private var isFiringTimers = false
   private let remote = Mutex(RemoteQueue())
   /// The moment at which the current tick began: good enough for deadlines, and free.
@@ -75,7 +81,7 @@ public final class EventLoop: TaskExecutor {
   public func run() {
     parley_set_current_loop(Unmanaged.passUnretained(self).toOpaque())
     name.withCString { parley_name_thread($0) }
-    while !isStopping { tick() }
+    while !isStopping { tick(waits: true) }
     drainAfterStop()
     parley_set_current_loop(nil)
   }
@@ -85,9 +91,17 @@ public final class EventLoop: TaskExecutor {
     execute { self.isStopping = true }
   }
 
-  private func tick() {
+  /// Whether something is left to do that needs no readiness and no timer.
+  var hasWaitingWork: Bool { jobs.count > 0 || remote.withLock { !$0.entries.isEmpty } }
+
+  /// One round of everything.
+  ///
+  /// - Parameter waits: Whether to wait for a descriptor or a timer while nothing else is to be done.
+  /// - Returns: How many descriptors were ready.
+  @discardableResult
+  func tick(waits: Bool) -> Int {
     enter(.waiting)
-    poller.wait(milliseconds: jobs.count == 0 ? millisecondsToNextTimer() : 0) { watch, readiness in
+    let ready = poller.wait(milliseconds: !waits || jobs.count > 0 ? 0 : millisecondsToNextTimer()) { watch, readiness in
       enter(.descriptors)
       watch.handler?.descriptorIsReady(readiness)
     }
@@ -102,6 +116,7 @@ public final class EventLoop: TaskExecutor {
     runEndOfTick()
     graveyard.removeAll(keepingCapacity: true)
     turn &+= 1
+    return ready
   }
 
   /// One plain store: whoever watches needs no order with anything else.
@@ -110,7 +125,9 @@ public final class EventLoop: TaskExecutor {
 
   /// Only a snapshot of the ring: a task that yields for ever must not keep the loop from its descriptors.
   private func runJobs() {
-    for _ in 0..<jobs.count {
+    let count = jobs.count
+    counts.addTick(jobs: count, armedTimers: timers.count)
+    for _ in 0..<count {
       let job = jobs.pop()
       currentTask.store(Self.identity(of: job), ordering: .relaxed)
       job.runSynchronously(on: asUnownedTaskExecutor())
@@ -132,6 +149,7 @@ public final class EventLoop: TaskExecutor {
     isFiringTimers = true
     while let timer = timers.first, timer.deadline <= now {
       timers.remove(timer)
+      counts.addTimer()
       timer.onFire()
     }
     isFiringTimers = false
@@ -162,6 +180,7 @@ public final class EventLoop: TaskExecutor {
   private func drainAfterStop() {
     repeat {
       takeRemote()
+      for sleeper in sleepers.values { sleeper.stop() }
       runJobs()
       runEndOfTick()
       graveyard.removeAll()

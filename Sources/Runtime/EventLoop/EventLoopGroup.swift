@@ -19,6 +19,14 @@ public final class EventLoopGroup: Sendable {
     threads = loops.map { loop in LoopThread(name: loop.name) { loop.run() } }
   }
 
+  /// Loops that have no threads: their owner drives them with ``EventLoop/drive(atMost:_:)``.
+  package init(driven loops: [EventLoop]) {
+    precondition(!loops.isEmpty, "a group has at least one loop")
+    self.loops = loops
+    blocking = BlockingPool(maximumThreads: 1)
+    threads = []
+  }
+
   /// The loop with the least load, and a unit of load added to it before anybody else can look.
   public func takeLeastBusy() -> EventLoop {
     var best = loops[0]

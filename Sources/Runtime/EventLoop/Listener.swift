@@ -3,8 +3,9 @@ internal import Glibc
 
 /// One listening socket whose connections go to the least busy loop of a group.
 ///
-/// Accepting is the one step that crosses threads, so a socket that was inherited from a supervisor works too. Out of
-/// descriptors, it gives up its reserve to refuse the newest connection cleanly and pauses, instead of spinning.
+/// Accepting is the one step that crosses threads, so a socket that was inherited from a supervisor works too. Connections beyond
+/// what its ``AcceptGate`` allows are accepted and closed. Out of descriptors, it gives up its reserve to do the same with those
+/// that wait, and pauses, instead of spinning.
 public final class Listener: DescriptorHandler {
   /// Receives a connected, non-blocking descriptor on the loop that shall own it. One unit of load is the connection's
   /// already: its owner gives it back with ``EventLoop/giveBackLoad()`` when it closes.
@@ -17,6 +18,8 @@ public final class Listener: DescriptorHandler {
   private let group: EventLoopGroup
   private let loop: EventLoop
   private let onAccept: Accepted
+  private let gate: AcceptGate?
+  private let refusals: RefusalReport
   private var watch: DescriptorWatch?
   private var isClosed = false
   private var reserve: Int32 = -1
@@ -30,9 +33,14 @@ public final class Listener: DescriptorHandler {
   ///
   /// A Unix socket that nobody answers on any more is replaced; one in use is an error. Nobody can connect to it before
   /// `unixAccess` holds.
+  ///
+  /// - Parameters:
+  ///   - unixAccess: Who may connect to a Unix socket.
+  ///   - gate: What counts the connections. Whoever is given one says when it closes, by ``AcceptGate/leave(_:)``.
+  ///   - onRefuse: Told of connections that were closed at once, at most once a second, on the listener's loop.
   public convenience init(
     on address: SocketAddress, group: EventLoopGroup, backlog: Int32 = 1024, unixAccess: UnixSocketAccess = .init(),
-    onAccept: @escaping Accepted
+    gate: AcceptGate? = nil, onRefuse: @escaping @Sendable (AcceptRefusals) -> Void = { _ in }, onAccept: @escaping Accepted
   ) throws(EventLoopError) {
     let descriptor = socket(
       address.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -48,12 +56,14 @@ public final class Listener: DescriptorHandler {
       Glibc.close(descriptor)
       throw error
     }
-    try self.init(inheriting: descriptor, group: group, ownsPath: true, onAccept: onAccept)
+    try self.init(
+      inheriting: descriptor, group: group, ownsPath: true, gate: gate, onRefuse: onRefuse, onAccept: onAccept)
   }
 
   /// Takes over a socket that listens already (systemd's socket activation).
   public init(
-    inheriting descriptor: Int32, group: EventLoopGroup, ownsPath: Bool = false, onAccept: @escaping Accepted
+    inheriting descriptor: Int32, group: EventLoopGroup, ownsPath: Bool = false, gate: AcceptGate? = nil,
+    onRefuse: @escaping @Sendable (AcceptRefusals) -> Void = { _ in }, onAccept: @escaping Accepted
   ) throws(EventLoopError) {
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -69,8 +79,10 @@ public final class Listener: DescriptorHandler {
     self.descriptor = descriptor
     self.group = group
     if ownsPath, case .unix(let path) = address.kind { file = FileIdentity(path) } else { file = nil }
+    self.gate = gate
     self.onAccept = onAccept
     loop = group.loops[0]
+    refusals = RefusalReport(on: loop, onRefuse)
   }
 
   /// Begins to accept.
@@ -93,6 +105,7 @@ public final class Listener: DescriptorHandler {
     watch?.cancel()
     watch = nil
     if let resume { loop.disarm(resume) }
+    refusals.finish()
     // First the name, then the socket: while it is served nobody takes the name over. Unless somebody has removed the file before.
     if let file, case .unix(let path) = address.kind, FileIdentity(path) == file { unlink(path) }
     Glibc.close(descriptor)
@@ -102,47 +115,64 @@ public final class Listener: DescriptorHandler {
   /// Accepts what waits; called by the loop.
   public func descriptorIsReady(_ readiness: Readiness) {
     for _ in 0..<Self.acceptsPerTick {
-      var storage = sockaddr_storage()
-      var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-      let accepted = parley_accept(descriptor, &storage, &length)
-      guard accepted >= 0 else {
+      guard let (accepted, peer) = accept() else {
         if errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM { pauseForLackOfDescriptors() }
         if errno == EINTR || errno == ECONNABORTED { continue }
         return
       }
-      hand(over: accepted, from: &storage, length: length)
+      if let refusal = gate?.enter(peer) {
+        Glibc.close(accepted)
+        refusals.add(refusal, peer)
+      } else {
+        hand(over: accepted, from: peer)
+      }
     }
   }
 
-  private func hand(over accepted: Int32, from storage: inout sockaddr_storage, length: socklen_t) {
+  private func accept() -> (descriptor: Int32, peer: SocketAddress)? {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let accepted = parley_accept(descriptor, &storage, &length)
+    guard accepted >= 0 else { return nil }
     let peer = withUnsafePointer(to: &storage) { pointer in
+      // A client's end of a Unix socket has no name of its own.
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { length > 2 ? SocketAddress($0) : nil }
     }
-    let peerAddress = peer ?? address
-    if peerAddress.port != nil {
+    return (accepted, peer ?? address)
+  }
+
+  private func hand(over accepted: Int32, from peer: SocketAddress) {
+    if peer.port != nil {
       var one: Int32 = 1
       setsockopt(accepted, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
     }
     let owner = group.takeLeastBusy()
     if owner === loop {
-      onAccept(accepted, peerAddress, owner)
+      onAccept(accepted, peer, owner)
     } else {
-      owner.execute { [onAccept] in onAccept(accepted, peerAddress, owner) }
+      owner.execute { [onAccept] in onAccept(accepted, peer, owner) }
     }
   }
 
-  /// The connection that could not be accepted would stay readable for ever: the reserve descriptor takes it and closes it.
+  /// Connections that cannot be accepted would stay readable for ever: one after the other takes the reserve's place and is closed.
   private func pauseForLackOfDescriptors() {
-    if reserve >= 0 {
-      Glibc.close(reserve)
-      let refused = accept(descriptor, nil, nil)
-      if refused >= 0 { Glibc.close(refused) }
-      reserve = open("/dev/null", O_RDONLY | O_CLOEXEC)
+    if reserve >= 0 { Glibc.close(reserve) }
+    for _ in 0..<Self.acceptsPerTick {
+      guard let (refused, peer) = accept() else { break }
+      Glibc.close(refused)
+      refusals.addOutOfDescriptors(peer)
     }
+    reserve = open("/dev/null", O_RDONLY | O_CLOEXEC)
     watch?.setInterest([])
-    let timer = resume ?? LoopTimer { [unowned self] in watch?.setInterest(.readable) }
+    let timer = resume ?? LoopTimer { [unowned self] in goOn() }
     resume = timer
     loop.arm(timer, after: .milliseconds(100))
+  }
+
+  private func goOn() {
+    // Somebody else may have been faster to take its place.
+    if reserve < 0 { reserve = open("/dev/null", O_RDONLY | O_CLOEXEC) }
+    watch?.setInterest(.readable)
   }
 
   private static func removeStaleSocket(_ path: String, _ address: SocketAddress) {

@@ -68,7 +68,7 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     switch kind {
     case .ipv4(let bytes, _): return bytes.map { "\($0)" }.joined(separator: ".")
     case .ipv6(let bytes, _):
-      if bytes.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff] {
+      if isMappedIPv4 {
         return bytes.suffix(4).map { "\($0)" }.joined(separator: ".")
       }
       var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
@@ -76,6 +76,12 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
       return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     case .unix: return "unix"
     }
+  }
+
+  /// Whether it is an IPv4 address that an IPv6 socket has seen (RFC 4291, section 2.5.5.2).
+  var isMappedIPv4: Bool {
+    guard case .ipv6(let bytes, _) = kind else { return false }
+    return bytes.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]
   }
 
   /// Whether only this machine can reach it.
@@ -88,7 +94,7 @@ public struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// The form that ``init(_:)`` reads.
+  /// The form that an address is read from.
   public var description: String {
     switch kind {
     case .ipv4(_, let port): "\(host):\(port)"

@@ -54,10 +54,20 @@ public struct HTTP2Error: Error, Sendable, CustomStringConvertible {
     public static let connectFailed = Code(name: "connect_failed")
     /// The peer did not get through the handshake in time.
     public static let handshakeTimeout = Code(name: "handshake_timeout")
+    /// The peer began a header list and did not finish it in time.
+    public static let headerTimeout = Code(name: "header_timeout")
+    /// The peer did not answer a PING in time.
+    public static let keepaliveTimeout = Code(name: "keepalive_timeout")
+    /// The connection was at its maximum age, and what went on in it took longer than it was given.
+    public static let maximumAge = Code(name: "maximum_age")
     /// TLS failed.
     public static let tlsFailed = Code(name: "tls_failed")
     /// The peer broke HTTP/2's rules, or we did in its eyes.
     public static let protocolError = Code(name: "protocol_error")
+    /// The peer cost more than a connection may; the message begins with what it did too often.
+    public static let abuse = Code(name: "abuse")
+    /// The peer took nothing of what it was sent for too long.
+    public static let stalled = Code(name: "stalled")
     /// The connection is closed.
     public static let connectionClosed = Code(name: "connection_closed")
   }

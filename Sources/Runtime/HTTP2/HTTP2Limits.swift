@@ -28,12 +28,46 @@ public struct HTTP2Limits: Sendable {
   public var settings = 32
   /// CONTINUATION frames that a header block may have.
   public var continuations = 8
-  /// Streams that the peer may reset at once, and per second thereafter, before the connection ends.
-  public var resetBurst: UInt64 = 1_000
-  /// Resets per second after the burst.
-  public var resetsPerSecond: UInt64 = 33
+  /// What the peer may do at once that is of no use to anybody: frames that move nothing, requests that end in a reset. Most count
+  /// as one, some as ten, some as a fraction; one too many ends the connection (`ENHANCE_YOUR_CALM`).
+  public var glitchBurst = 1_000
+  /// How many of them are forgiven per second.
+  public var glitchesPerSecond = 33
+  /// Frames without a body (header lists, resets, acknowledgements) that may wait for a peer that does not read; above them the
+  /// connection is not read until it catches up, above twice as many it ends.
+  public var queuedFrames = 8_192
+  /// Time that a response may wait for a window of its peer's, a connection for its socket, and a large request for the rest of it;
+  /// less than 1 KiB in that time counts as nothing (server only).
+  public var writeStallTimeout = Duration.seconds(30)
+  /// Time for the reason of a connection's end to leave, when the peer does not read.
+  public var farewellTime = Duration.seconds(1)
   /// Answers to PING and SETTINGS that may wait for a peer that does not read.
   public var queuedAcknowledgements = 100
+
+  // MARK: Time
+
+  /// Time for the frames of a header list, from the first byte to the last; then the connection ends (server only).
+  public var headerTimeout = Duration.seconds(10)
+  /// Age at which a connection is drained, ±10 % so that not all clients come back at once; nil for none (server only).
+  public var maximumAge: Duration?
+  /// Time that calls have after that to end.
+  public var ageGrace = Duration.seconds(60)
+  /// Silence of a peer after which it is asked by a PING whether it is still there; nil for never (server only).
+  public var keepaliveTime: Duration? = .seconds(7_200)
+  /// Time for the answer.
+  public var keepaliveTimeout = Duration.seconds(20)
+
+  // MARK: Memory
+
+  /// Bytes of responses that wait on one connection; above them a stream's write waits, and a response that cannot wait fails.
+  public var responseBytes = 8 << 20
+  /// The same on all connections of the process.
+  public var processResponseBytes = 128 << 20
+  /// Bytes of requests that wait on one connection for the rest of them or for their handler. Beyond seven eighths of them the
+  /// newest requests that are not whole are refused; beyond all of them the peer's window stays shut.
+  public var requestBytes = 32 << 20
+  /// The same on all connections of the process; beyond it those that hold more than 64 KiB have their newest requests refused.
+  public var processRequestBytes = 256 << 20
 
   /// The defaults.
   public init() {}

@@ -10,7 +10,13 @@ public final class HTTP2LoopResources {
   public let loop: EventLoop
   /// What each connection may cost.
   public let limits: HTTP2Limits
+  /// What its connections have lived through.
+  public internal(set) var statistics = HTTP2Statistics()
 
+  /// What the responses that wait on this loop take.
+  var responses: BudgetShare
+  /// What the requests that wait on this loop take.
+  var requests: BudgetShare
   let memory = SessionMemory()
   let options: SessionOptions
   /// Where sockets are read into.
@@ -27,10 +33,13 @@ public final class HTTP2LoopResources {
   private static let keptStreams = 4_096
   private var streams: [HTTP2Stream] = []
 
-  /// Resources for the connections of `loop`.
-  public init(_ loop: EventLoop, limits: HTTP2Limits = HTTP2Limits()) {
+  /// Resources for the connections of `loop`; `budgets` is what all loops of a server share.
+  public init(_ loop: EventLoop, limits: HTTP2Limits = HTTP2Limits(), budgets: HTTP2Budgets? = nil) {
     self.loop = loop
     self.limits = limits
+    let budgets = budgets ?? HTTP2Budgets(limits)
+    responses = BudgetShare(of: budgets.responses)
+    requests = BudgetShare(of: budgets.requests)
     options = SessionOptions(limits)
     readBuffer = .allocate(byteCount: Self.readBytes, alignment: 16)
   }
@@ -47,6 +56,9 @@ public final class HTTP2LoopResources {
   }
 
   func takeStream(for connection: HTTP2Connection) -> HTTP2Stream { streams.popLast() ?? HTTP2Stream(on: connection) }
+
+  /// Lets go of the streams that wait for their next use, and of their handlers, which may refer to whoever holds these resources.
+  package func forgetStreams() { streams = [] }
 
   func giveBack(_ stream: consuming HTTP2Stream) {
     stream.recycle()

@@ -1,6 +1,6 @@
 /// The members of a JSON object: distinct names in the order they were written.
 ///
-/// Names are compared by their UTF-8 bytes. Small objects are searched one by one; from ``indexedCount`` members on a hash
+/// Names are compared by their UTF-8 bytes. Small objects are searched one by one; from 16 members on a hash
 /// index is kept, so that reading a large object stays linear in its size.
 public struct JSONObject: Sendable {
   /// A name and its value.

@@ -23,7 +23,7 @@ public final class MessageDecoder {
   ///   - type: The message to expect.
   ///   - bytes: Its wire format, whole; copied where the message keeps anything of it.
   /// - Returns: The message.
-  /// - Throws: ``DecodeError``; ``DecodeError/Code/budgetExceeded`` when the limits on memory do not allow it.
+  /// - Throws: ``MessagesCore/DecodeError``; ``MessagesCore/DecodeError/Code/budgetExceeded`` when the limits on memory do not allow it.
   @inlinable
   public func decode<M: Message>(_ type: M.Type = M.self, from bytes: UnsafeRawBufferPointer) throws(DecodeError) -> M {
     let slots = try unpack(bytes, as: M.descriptor)
@@ -37,7 +37,7 @@ public final class MessageDecoder {
   ///   - bytes: The wire format of one message.
   ///   - descriptor: The message to expect.
   /// - Returns: A view of the decoder's memory.
-  /// - Throws: ``DecodeError``.
+  /// - Throws: ``MessagesCore/DecodeError``.
   public func unpack(_ bytes: UnsafeRawBufferPointer, as descriptor: MessageDescriptor) throws(DecodeError) -> MessageSlots {
     let c = WireDescriptor.of(descriptor)
     let table = WireDescriptor.scanTable(c)

@@ -18,7 +18,7 @@ public final class MessageEncoder {
   ///   - message: The message.
   ///   - buffer: Where its wire format goes, behind what is there.
   /// - Returns: The number of bytes appended.
-  /// - Throws: ``EncodeError`` when it is nested too deeply or larger than 2 GiB; the buffer is unchanged then.
+  /// - Throws: ``MessagesCore/EncodeError`` when it is nested too deeply or larger than 2 GiB; the buffer is unchanged then.
   @inlinable @discardableResult
   public func encode<M: Message>(_ message: M, into buffer: ByteBuffer) throws(EncodeError) -> Int {
     let slots = try begin(M.descriptor)

@@ -17,23 +17,11 @@ extension ClientChannel {
   private func withCall<Result: Sendable>(
     _ method: MethodInfo, _ options: CallOptions, _ body: (StreamingCall) async throws -> Result
   ) async throws -> Result {
-    guard !configuration.interceptors.isEmpty else { return try await scope(begin(method, options), body) }
-    var result: Swift.Result<Result, any Error>?
-    do throws(RPCError) {
-      try await pass(configuration.interceptors[...], method, options) { (options) async throws(RPCError) in
-        if result == nil {
-          let call = try await begin(method, options)
-          do { result = .success(try await scope(call, body)) } catch { result = .failure(error) }
-        }
-        if case .failure(let error)? = result { throw Self.told(error) }
-      }
-    } catch {
-      // What an interceptor makes of a status counts; an error of the caller's own comes back as it was.
-      if case .failure(let thrown)? = result, !(thrown is RPCError) { throw thrown }
-      throw error
+    try await interceptors.stream(method, options) { (options) async throws(RPCError) in
+      try await begin(method, options)
+    } running: { call in
+      try await scope(call, body)
     }
-    guard let result else { throw RPCError(.internal, "an interceptor made no call and threw no error") }
-    return try result.get()
   }
 
   private func begin(_ method: MethodInfo, _ options: CallOptions) async throws(RPCError) -> StreamingCall {
@@ -53,11 +41,6 @@ extension ClientChannel {
     } onCancel: {
       call.cancel()
     }
-  }
-
-  /// What interceptors are told of an error that is no status.
-  private static func told(_ error: any Error) -> RPCError {
-    error as? RPCError ?? RPCError(.cancelled, "the caller gave up: \(error)", cause: error)
   }
 }
 

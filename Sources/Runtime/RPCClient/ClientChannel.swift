@@ -12,11 +12,13 @@ public final class ClientChannel: Channel {
   public let target: ChannelTarget
   let configuration: ClientChannelConfiguration
   let loops: [ClientLoop]
+  let interceptors: ClientInterceptorChain
 
   /// A channel that has not connected yet.
   public init(to target: ChannelTarget, on group: EventLoopGroup, configuration: ClientChannelConfiguration = .init()) {
     self.target = target
     self.configuration = configuration
+    interceptors = ClientInterceptorChain(configuration.interceptors)
     let context = ClientChannelContext(target, on: group, configuration)
     loops = group.loops.map { ClientLoop($0, context) }
   }
@@ -48,22 +50,9 @@ public final class ClientChannel: Channel {
   private func intercepted<Request: Message, Response: Message>(
     _ method: MethodDescriptor<Request, Response>, _ request: Request, _ options: CallOptions, on part: ClientLoop
   ) async throws(RPCError) -> ClientResponse<Response> {
-    guard !configuration.interceptors.isEmpty else { return try await part.unary(method, request, options) }
-    var response: ClientResponse<Response>?
-    try await pass(configuration.interceptors[...], method.info, options) { (options) async throws(RPCError) in
-      response = try await part.unary(method, request, options)
-    }
-    guard let response else { throw RPCError(.internal, "an interceptor made no call and threw no error") }
-    return response
-  }
-
-  func pass(
-    _ interceptors: ArraySlice<any ClientInterceptor>, _ method: MethodInfo, _ options: CallOptions,
-    _ last: (CallOptions) async throws(RPCError) -> Void
-  ) async throws(RPCError) {
-    guard let first = interceptors.first else { return try await last(options) }
-    try await first.intercept(method, options) { (options) async throws(RPCError) in
-      try await pass(interceptors.dropFirst(), method, options, last)
+    guard !interceptors.isEmpty else { return try await part.unary(method, request, options) }
+    return try await interceptors.unary(method.info, options) { (options) async throws(RPCError) in
+      try await part.unary(method, request, options)
     }
   }
 }

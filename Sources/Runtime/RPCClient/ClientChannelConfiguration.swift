@@ -50,6 +50,8 @@ public struct ClientChannelConfiguration: Sendable {
   public var retriesFailedCalls = true
   /// The most bytes of requests that a call keeps for another attempt; a call that has sent more is not tried again.
   public var retryBufferBytes = 256 << 10
+  /// Who sees every call and its attempts, for metrics and traces.
+  public var observer: (any ClientCallObserver)?
   /// Who is told what the channel lives through.
   public var events = ClientChannelEvents()
 

@@ -9,7 +9,7 @@ public final class InProcessChannel: Channel {
   /// How many messages may wait for their reader, each way, before the writer suspends.
   public let queuedMessages: Int
   private let routes: [String: MethodRoute]
-  private let clientInterceptors: [any ClientInterceptor]
+  private let clientInterceptors: ClientInterceptorChain
   private let executor: (any TaskExecutor)?
   private let unexpectedError: @Sendable (any Error, _ incident: String) -> Void
 
@@ -21,7 +21,7 @@ public final class InProcessChannel: Channel {
   ///   - clientInterceptors: What every call passes on its way out, outermost first.
   ///   - executor: Where handlers run, an event loop for example; nil for the shared pool of threads.
   ///   - queuedMessages: How many messages may wait for their reader, each way; at least one.
-  ///   - unexpectedError: Who is told what a handler threw that is no ``RPCError``, under the name that the caller is told.
+  ///   - unexpectedError: Who is told what a handler threw that is no ``RPC/RPCError``, under the name that the caller is told.
   public init(
     services: [ServiceRoutes], interceptors: [any ServerInterceptor] = [], clientInterceptors: [any ClientInterceptor] = [],
     on executor: (any TaskExecutor)? = nil, queuedMessages: Int = 16,
@@ -32,7 +32,7 @@ public final class InProcessChannel: Channel {
       for route in service.methods { routes[route.method.path] = route.intercepted(by: interceptors) }
     }
     self.routes = routes
-    self.clientInterceptors = clientInterceptors
+    self.clientInterceptors = ClientInterceptorChain(clientInterceptors)
     self.executor = executor
     self.queuedMessages = max(queuedMessages, 1)
     self.unexpectedError = unexpectedError
@@ -42,10 +42,9 @@ public final class InProcessChannel: Channel {
   public func unary<Request: Message, Response: Message>(
     _ method: MethodDescriptor<Request, Response>, _ request: Request, _ options: CallOptions
   ) async throws(RPCError) -> ClientResponse<Response> {
-    var result: ClientResponse<Response>?
-    try await pass(clientInterceptors[...], method.info, options) { (options) async throws(RPCError) in
+    try await clientInterceptors.unary(method.info, options) { (options) async throws(RPCError) in
       let call = InProcessClientCall(begin(method.info, options))
-      result = try await call.scoped { () async throws(RPCError) in
+      return try await call.scoped { () async throws(RPCError) in
         try await call.send(request, compressed: false)
         try await call.finishSending()
         guard let message = try await call.receive(Response.self) else {
@@ -55,8 +54,6 @@ public final class InProcessChannel: Channel {
           message, initialMetadata: try await call.initialMetadata(), trailingMetadata: await call.trailingMetadata())
       }
     }
-    guard let result else { throw RPCError(.internal, "an interceptor made no call and threw no error") }
-    return result
   }
 
   /// Makes a call of any kind; see ``Channel``. `body` runs at most once, whatever interceptors do.
@@ -64,24 +61,11 @@ public final class InProcessChannel: Channel {
     _ method: MethodDescriptor<Request, Response>, _ options: CallOptions,
     _ body: (ClientStream<Request, Response>) async throws -> Result
   ) async throws -> Result {
-    var result: Swift.Result<Result, any Error>?
-    do throws(RPCError) {
-      try await pass(clientInterceptors[...], method.info, options) { (options) async throws(RPCError) in
-        if result == nil {
-          let call = InProcessClientCall(begin(method.info, options))
-          do { result = .success(try await call.scoped { try await body(ClientStream(call)) }) } catch {
-            result = .failure(error)
-          }
-        }
-        guard case .failure(let error)? = result else { return }
-        throw error as? RPCError ?? RPCError(.cancelled, "the caller gave up: \(error)", cause: error)
-      }
-    } catch {
-      if case .failure(let thrown)? = result, !(thrown is RPCError) { throw thrown }
-      throw error
+    try await clientInterceptors.stream(method.info, options) { (options) async throws(RPCError) in
+      InProcessClientCall(begin(method.info, options))
+    } running: { call in
+      try await call.scoped { try await body(ClientStream(call)) }
     }
-    guard let result else { throw RPCError(.internal, "an interceptor made no call and threw no error") }
-    return try result.get()
   }
 
   private func begin(_ method: MethodInfo, _ options: CallOptions) -> InProcessCall {
@@ -90,15 +74,5 @@ public final class InProcessChannel: Channel {
       unexpectedError: unexpectedError)
     call.begin(routes[method.path], on: executor)
     return call
-  }
-
-  private func pass(
-    _ interceptors: ArraySlice<any ClientInterceptor>, _ method: MethodInfo, _ options: CallOptions,
-    _ last: (CallOptions) async throws(RPCError) -> Void
-  ) async throws(RPCError) {
-    guard let first = interceptors.first else { return try await last(options) }
-    try await first.intercept(method, options) { (options) async throws(RPCError) in
-      try await pass(interceptors.dropFirst(), method, options, last)
-    }
   }
 }

@@ -8,9 +8,11 @@ internal import Synchronization
 /// Methods, routes and interceptors are given once; then it listens on any number of addresses, in clear text or TLS, until it
 /// is drained.
 public final class RPCServer: Sendable {
-  private let group: EventLoopGroup
-  private let loops: [ServerLoop]
+  let group: EventLoopGroup
+  let loops: [ServerLoop]
   private let listeners = Mutex<[Listener]>([])
+  private let gate: AcceptGate
+  private let events: RPCServerEvents
 
   /// A server that does not listen yet.
   ///
@@ -20,6 +22,8 @@ public final class RPCServer: Sendable {
   ///   - interceptors: What every call passes, outermost first.
   ///   - http: Plain HTTP routes by path.
   ///   - fallback: What answers plain HTTP requests for any other path; by default with 404.
+  ///   - configuration: Limits and what is spoken.
+  ///   - events: Who is told what happens.
   public init(
     on group: EventLoopGroup, services: [ServiceRoutes], interceptors: [any ServerInterceptor] = [], http: [HTTPRoute] = [],
     fallback: HTTPRoute.Handler? = nil, configuration: RPCServerConfiguration = .init(), events: RPCServerEvents = .init()
@@ -27,14 +31,20 @@ public final class RPCServer: Sendable {
     self.group = group
     let methods = services.flatMap(\.methods).map { RouteEntry($0.method.path, .rpc($0.intercepted(by: interceptors))) }
     let routes = RouteTable(methods + http.map { RouteEntry($0.path, .http($0.handler)) })
+    let gate = AcceptGate(configuration.accept)
+    let budgets = ServerBudgets(configuration)
+    self.gate = gate
+    self.events = events
     loops = group.loops.map {
-      ServerLoop($0, routes: routes, fallback: fallback, configuration: configuration, events: events)
+      ServerLoop(
+        $0, routes: routes, fallback: fallback, configuration: configuration, events: events, budgets: budgets, gate: gate)
     }
   }
 
   /// Listens on one more address.
   ///
   /// - Parameters:
+  ///   - address: Where; port 0 lets the system choose.
   ///   - tls: How connections there are encrypted; nil for clear text.
   ///   - unixAccess: Who may connect, when the address is a Unix socket.
   /// - Returns: The address, with the port that the system chose when it was asked for port 0.
@@ -50,14 +60,26 @@ public final class RPCServer: Sendable {
   public func listen(
     on address: SocketAddress, renewing tls: TLSContextSource?, unixAccess: UnixSocketAccess = .init()
   ) throws(EventLoopError) -> SocketAddress {
-    start(try Listener(on: address, group: group, unixAccess: unixAccess, onAccept: acceptor(tls)))
+    start(
+      try Listener(
+        on: address, group: group, unixAccess: unixAccess, gate: gate, onRefuse: events.connectionsRefused,
+        onAccept: acceptor(tls)))
   }
 
   /// Listens on a socket that another process has opened (systemd's socket activation).
   @discardableResult
   public func listen(inheriting descriptor: Int32, renewing tls: TLSContextSource? = nil) throws(EventLoopError) -> SocketAddress
   {
-    start(try Listener(inheriting: descriptor, group: group, onAccept: acceptor(tls)))
+    start(
+      try Listener(
+        inheriting: descriptor, group: group, gate: gate, onRefuse: events.connectionsRefused, onAccept: acceptor(tls)))
+  }
+
+  /// Serves a connection whose socket is open already, on the loop of the group that calls. The descriptor is the server's to close.
+  package func serve(_ descriptor: Int32, from peer: SocketAddress, tls: TLSContext? = nil) {
+    guard let server = loops.first(where: { $0.loop.isCurrent }) else { preconditionFailure("called off the server's loops") }
+    server.loop.takeLoad()
+    server.serve(descriptor, from: peer, tls: tls)
   }
 
   /// Whose handler keeps `loop` busy, as far as it is known. May be called from any thread.
@@ -81,6 +103,13 @@ public final class RPCServer: Sendable {
         }
       }
     }
+  }
+
+  /// What the connections of each loop have lived through, in the order of the group's loops.
+  public func http2Statistics() async -> [HTTP2Statistics] {
+    var statistics: [HTTP2Statistics] = []
+    for server in loops { statistics.append(await server.loop.visit { server.resources.statistics }) }
+    return statistics
   }
 
   private func start(_ listener: Listener) -> SocketAddress {

@@ -1,3 +1,4 @@
+public import EventLoop
 public import HTTP2
 public import MessagesCore
 public import RPC
@@ -13,8 +14,13 @@ public struct RPCServerConfiguration: Sendable {
   /// The time a call may take whatever its caller allows, or nil for no bound. A streaming call is bound only by its caller's
   /// deadline, and by this when that is longer.
   public var maximumCallDuration: Duration? = nil
-  /// Handlers that may run at once on one loop; one more call is RESOURCE_EXHAUSTED.
-  public var maximumRunningHandlersPerLoop = 16_384
+  /// Handlers that may run at once in the process; one more call is RESOURCE_EXHAUSTED.
+  public var maximumRunningHandlers = 16_384
+  /// Handlers that may be suspended at once for one connection, those of calls that were cancelled included; one more call is
+  /// RESOURCE_EXHAUSTED.
+  public var maximumRunningHandlersPerConnection = 2_048
+  /// How many connections there may be.
+  public var accept = AcceptLimits()
   /// What responses are compressed with, where the caller accepts it and the handler does not choose otherwise.
   public var responseCompression = MessageCompression.identity
   /// The least bytes of a response that are compressed when the handler has not chosen; smaller ones gain nothing.
@@ -30,6 +36,16 @@ public struct RPCServerConfiguration: Sendable {
   public init() {}
 }
 
+/// What there was too much of when a call was turned away.
+public enum ShedReason: String, Sendable, Hashable, CaseIterable {
+  /// Handlers that run in the process.
+  case runningHandlers = "running_handlers"
+  /// Bytes of requests that are not whole.
+  case requestBytes = "request_bytes"
+  /// Bytes of responses that wait for their peers.
+  case responseBytes = "response_bytes"
+}
+
 /// What a server tells about, for logs and metrics. Calls come on the loop of the connection.
 public struct RPCServerEvents: Sendable {
   /// A handler threw an error that no caller should see; the caller got INTERNAL with this incident id.
@@ -38,6 +54,10 @@ public struct RPCServerEvents: Sendable {
   public var unexpectedHTTPError: @Sendable (_ path: String, _ error: any Error, _ incident: String) -> Void = { _, _, _ in }
   /// A connection ended in an error.
   public var connectionFailed: @Sendable (_ peer: String, _ error: HTTP2Error) -> Void = { _, _ in }
+  /// A call was turned away, or cut short, because too much is going on.
+  public var callShed: @Sendable (_ reason: ShedReason) -> Void = { _ in }
+  /// Connections were closed as soon as they were accepted. Told at most once a second, on the listener's loop.
+  public var connectionsRefused: @Sendable (_ refusals: AcceptRefusals) -> Void = { _ in }
   /// A connection was opened (+1) or closed (-1).
   public var connectionsChanged: @Sendable (_ change: Int) -> Void = { _ in }
 

@@ -1,4 +1,5 @@
 internal import Buffers
+internal import ConnectWire
 package import HTTP2
 package import RPC
 

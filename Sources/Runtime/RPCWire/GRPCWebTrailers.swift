@@ -1,4 +1,5 @@
 package import Buffers
+internal import ConnectWire
 package import HTTP2
 
 /// The last envelope of a gRPC-Web response: what gRPC sends as HTTP trailers, as lines of text.

@@ -1,3 +1,4 @@
+internal import ConnectWire
 package import HTTP2
 package import RPC
 

@@ -26,14 +26,12 @@ package enum StatusDetails {
   /// The details of an error as Connect carries them: each with its JSON as well, where its type is known here.
   package static func connectDetails(_ error: RPCError) -> [ConnectError.Detail] {
     error.details.compactMap { detail in
-      switch detail {
-      case .errorInfo(let reason, let domain, let metadata):
-        connectDetail(GoogleRPC.ErrorInfo(reason: reason, domain: domain, metadata: metadata))
-      case .retryInfo(let delay): connectDetail(GoogleRPC.RetryInfo(retryDelay: duration(delay)))
-      case .badRequest(let violations): connectDetail(badRequest(violations))
-      case .other(let typeURL, let bytes):
-        ConnectError.Detail(type: typeURL.split(separator: "/").last.map(String.init) ?? "", value: bytes)
+      if case .other(let typeURL, let bytes) = detail {
+        return ConnectError.Detail(type: typeURL.split(separator: "/").last.map(String.init) ?? "", value: bytes)
       }
+      guard let message = KnownDetail.message(of: detail), let bytes = try? message.protobufBytes() else { return nil }
+      let debug = (try? message.jsonBytes()).flatMap { try? JSONParser.parse($0) }
+      return ConnectError.Detail(type: type(of: message).descriptor.name, value: bytes, debug: debug)
     }
   }
 
@@ -42,52 +40,20 @@ package enum StatusDetails {
     self.detail(GoogleProtobuf.AnyMessage(typeURL: prefix + detail.type, value: Bytes(detail.value)))
   }
 
-  private static func connectDetail(_ message: some Message) -> ConnectError.Detail? {
-    guard let bytes = try? message.protobufBytes() else { return nil }
-    let debug = (try? message.jsonBytes()).flatMap { try? JSONParser.parse($0) }
-    return ConnectError.Detail(type: type(of: message).descriptor.name, value: bytes, debug: debug)
-  }
-
-  private static func duration(_ delay: Duration) -> GoogleProtobuf.Duration {
-    .init(seconds: delay.components.seconds, nanos: Int32(delay.components.attoseconds / 1_000_000_000))
-  }
-
-  private static func badRequest(_ violations: [ErrorDetail.FieldViolation]) -> GoogleRPC.BadRequest {
-    GoogleRPC.BadRequest(fieldViolations: violations.map { .init(field: $0.field, description: $0.description) })
-  }
-
   private static func any(_ detail: ErrorDetail) -> GoogleProtobuf.AnyMessage? {
-    switch detail {
-    case .errorInfo(let reason, let domain, let metadata):
-      pack(GoogleRPC.ErrorInfo(reason: reason, domain: domain, metadata: metadata))
-    case .retryInfo(let delay): pack(GoogleRPC.RetryInfo(retryDelay: duration(delay)))
-    case .badRequest(let violations): pack(badRequest(violations))
-    case .other(let typeURL, let bytes):
-      GoogleProtobuf.AnyMessage(typeURL: typeURL, value: Bytes(bytes))
-    }
-  }
-
-  private static func pack(_ message: some Message) -> GoogleProtobuf.AnyMessage? {
-    guard let bytes = try? message.protobufBytes() else { return nil }
+    if case .other(let typeURL, let bytes) = detail { return GoogleProtobuf.AnyMessage(typeURL: typeURL, value: Bytes(bytes)) }
+    guard let message = KnownDetail.message(of: detail), let bytes = try? message.protobufBytes() else { return nil }
     return GoogleProtobuf.AnyMessage(typeURL: prefix + type(of: message).descriptor.name, value: Bytes(bytes))
   }
 
   private static func detail(_ any: GoogleProtobuf.AnyMessage) -> ErrorDetail {
-    switch any.typeURL.split(separator: "/").last {
-    case "google.rpc.ErrorInfo":
-      if let info = try? GoogleRPC.ErrorInfo(protobuf: any.value) {
-        return .errorInfo(reason: info.reason, domain: info.domain, metadata: info.metadata)
-      }
-    case "google.rpc.RetryInfo":
-      if let info = try? GoogleRPC.RetryInfo(protobuf: any.value), let delay = info.retryDelay {
-        return .retryInfo(.seconds(delay.seconds) + .nanoseconds(Int64(delay.nanos)))
-      }
-    case "google.rpc.BadRequest":
-      if let info = try? GoogleRPC.BadRequest(protobuf: any.value) {
-        return .badRequest(info.fieldViolations.map { .init(field: $0.field, description: $0.description) })
-      }
-    default: break
-    }
-    return .other(typeURL: any.typeURL, bytes: [UInt8](any.value))
+    any.typeURL.split(separator: "/").last.flatMap { KnownDetail.detail($0, from: WireForm(bytes: any.value)) }
+      ?? .other(typeURL: any.typeURL, bytes: [UInt8](any.value))
+  }
+
+  private struct WireForm: KnownDetail.Form {
+    let bytes: Bytes
+
+    func message<M: Message>(_ type: M.Type) -> M? { try? M(protobuf: bytes) }
   }
 }

@@ -18,3 +18,15 @@ public enum GRPCReflectionV1 {}
 
 /// The types of the package `grpc.reflection.v1alpha`.
 public enum GRPCReflectionV1alpha {}
+
+/// The types of the package `opentelemetry.proto.collector.trace.v1`.
+public enum OpenTelemetryProtoCollectorTraceV1 {}
+
+/// The types of the package `opentelemetry.proto.common.v1`.
+public enum OpenTelemetryProtoCommonV1 {}
+
+/// The types of the package `opentelemetry.proto.resource.v1`.
+public enum OpenTelemetryProtoResourceV1 {}
+
+/// The types of the package `opentelemetry.proto.trace.v1`.
+public enum OpenTelemetryProtoTraceV1 {}

@@ -20,11 +20,8 @@ struct RequestInfo {
 
   /// The parameters of a query in their order, percent-decoded.
   private static func parameters(_ query: String) -> [Judged.Header] {
-    query.split(separator: "&").map { pair in
-      let parts = pair.split(separator: "=", maxSplits: 1).map { part in
-        PercentEncoding.decode(part.utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 })
-      }
-      return .init(name: parts.first ?? "", value: [parts.count > 1 ? parts[1] : ""])
+    QueryEncoding.parameters(Array(query.utf8)).map { parameter in
+      .init(name: String(decoding: parameter.name, as: UTF8.self), value: [String(decoding: parameter.value, as: UTF8.self)])
     }
   }
 

@@ -3,36 +3,23 @@
 //
 //   cfloor --port 0 --port-file FILE
 //
-// One thread, HTTP/2 without TLS. POST /parley.testing.v1.EchoService/Echo: the message of proto/parley/testing/v1/echo.proto
-// (text, body, sequence) in, the same out.
+// One thread, HTTP/2 without TLS. Of /parley.testing.v1.EchoService: Echo, the message of proto/parley/testing/v1/echo.proto (text,
+// body, sequence) in, the same out; Upload, which answers with the size of the body; and the streams of streams.c.
 // Memory comes from malloc, requests are checked as a gRPC server must (path, content type, deadline, frame, message).
 
 #define _GNU_SOURCE
+#include "cfloor.h"
+
 #include <errno.h>
-#include <nghttp2/nghttp2.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <arpa/inet.h>
-#include <protobuf-c/protobuf-c.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#define PATH "/parley.testing.v1.EchoService/Echo"
-#define MAX_MESSAGE (4u << 20)
-
-// What protoc-c would generate for EchoRequest, and for EchoResponse, which has the same fields.
-typedef struct {
-  ProtobufCMessage base;
-  char *text;
-  ProtobufCBinaryData body;
-  int64_t sequence;
-} Echo;
 
 #define FIELD(field, number, kind) \
   {.name = #field, .id = number, .label = PROTOBUF_C_LABEL_NONE, .type = PROTOBUF_C_TYPE_##kind, .offset = offsetof(Echo, field)}
@@ -42,22 +29,16 @@ static const ProtobufCFieldDescriptor echo_fields[3] = {
     FIELD(body, 2, BYTES), FIELD(sequence, 3, INT64)};
 static const unsigned echo_by_name[3] = {1, 2, 0};
 static const ProtobufCIntRange echo_ranges[2] = {{1, 0}, {0, 3}};
-static void echo_init(ProtobufCMessage *message);
-static const ProtobufCMessageDescriptor echo_descriptor = {
+const ProtobufCMessageDescriptor echo_descriptor = {
     .magic = PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC, .name = "Echo", .short_name = "Echo", .c_name = "Echo",
     .package_name = "", .sizeof_message = sizeof(Echo), .n_fields = 3, .fields = echo_fields,
     .fields_sorted_by_name = echo_by_name, .n_field_ranges = 1, .field_ranges = echo_ranges, .message_init = echo_init,
 };
-static void echo_init(ProtobufCMessage *message) {
+void echo_init(ProtobufCMessage *message) {
   *(Echo *)message = (Echo){.base = PROTOBUF_C_MESSAGE_INIT(&echo_descriptor), .text = (char *)protobuf_c_empty_string};
 }
 
-typedef struct {
-  uint8_t *bytes;
-  size_t count, capacity;
-} Buffer;
-
-static void buffer_append(Buffer *buffer, const void *bytes, size_t count) {
+void buffer_append(Buffer *buffer, const void *bytes, size_t count) {
   if (buffer->count + count > buffer->capacity) {
     size_t capacity = buffer->capacity ? buffer->capacity : 256;
     while (capacity < buffer->count + count) capacity *= 2;
@@ -69,34 +50,29 @@ static void buffer_append(Buffer *buffer, const void *bytes, size_t count) {
   buffer->count += count;
 }
 
-typedef struct {
-  Buffer request, reply;
-  size_t sent;
-  int known_path, grpc_content, timeout_set, status;
-} Stream;
-
-typedef struct {
-  int fd, writable_wanted;
-  nghttp2_session *session;
-  Buffer output;
-  size_t written;
-} Connection;
-
 static int poller;
-
-static nghttp2_nv field(const char *name, const char *value) {
-  return (nghttp2_nv){(uint8_t *)name, (uint8_t *)value, strlen(name), strlen(value),
-                      NGHTTP2_NV_FLAG_NO_COPY_NAME | NGHTTP2_NV_FLAG_NO_COPY_VALUE};
-}
+static Connection *resting_connections;
 
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *user) {
   (void)user;
   if (frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
     Stream *stream = calloc(1, sizeof(Stream));
     if (!stream) return NGHTTP2_ERR_CALLBACK_FAILURE;
+    stream->id = frame->hd.stream_id;
     nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, stream);
   }
   return 0;
+}
+
+static Method method_of(const uint8_t *path, size_t length) {
+  static const struct { const char *name; Method method; } methods[] = {
+      {"Echo", ECHO}, {"Upload", UPLOAD}, {"Flood", FLOOD}, {"FloodSuspending", FLOOD_SUSPENDING}, {"Drain", DRAIN}, {"PingPong", PINGPONG}};
+  size_t start = sizeof(SERVICE) - 1;
+  if (length <= start || memcmp(path, SERVICE, start)) return UNKNOWN;
+  for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+    if (length - start == strlen(methods[i].name) && !memcmp(path + start, methods[i].name, length - start)) return methods[i].method;
+  }
+  return UNKNOWN;
 }
 
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t name_length,
@@ -105,7 +81,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
   Stream *stream = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
   if (!stream) return 0;
   if (name_length == 5 && !memcmp(name, ":path", 5)) {
-    stream->known_path = value_length == sizeof(PATH) - 1 && !memcmp(value, PATH, value_length);
+    stream->method = method_of(value, value_length);
   } else if (name_length == 12 && !memcmp(name, "content-type", 12)) {
     stream->grpc_content = value_length >= 16 && !memcmp(value, "application/grpc", 16);
   } else if (name_length == 12 && !memcmp(name, "grpc-timeout", 12)) {
@@ -120,9 +96,15 @@ static int on_data_chunk(nghttp2_session *session, uint8_t flags, int32_t id, co
   (void)flags, (void)user;
   Stream *stream = nghttp2_session_get_stream_user_data(session, id);
   if (!stream) return 0;
-  if (stream->request.count + length > MAX_MESSAGE + 5) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+  if (stream->request.count - stream->taken + length > MAX_MESSAGE + 5) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
   buffer_append(&stream->request, data, length);
-  return 0;
+  return stream->method >= DRAIN ? streamed(session, stream) : 0;
+}
+
+int end_response(nghttp2_session *session, int32_t id, uint32_t *flags) {
+  *flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
+  nghttp2_nv trailers[] = {field("grpc-status", "0")};
+  return nghttp2_submit_trailer(session, id, trailers, 1);
 }
 
 static ssize_t read_reply(nghttp2_session *session, int32_t id, uint8_t *into, size_t capacity, uint32_t *flags,
@@ -133,18 +115,41 @@ static ssize_t read_reply(nghttp2_session *session, int32_t id, uint8_t *into, s
   if (count > capacity) count = capacity;
   memcpy(into, stream->reply.bytes + stream->sent, count);
   stream->sent += count;
-  if (stream->sent == stream->reply.count) {
-    *flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
-    nghttp2_nv trailers[] = {field("grpc-status", "0")};
-    if (nghttp2_submit_trailer(session, id, trailers, 1)) return NGHTTP2_ERR_CALLBACK_FAILURE;
-  }
+  if (stream->sent == stream->reply.count && end_response(session, id, flags)) return NGHTTP2_ERR_CALLBACK_FAILURE;
   return (ssize_t)count;
 }
 
-static int refuse(nghttp2_session *session, int32_t id, const char *status, const char *message) {
+int refuse(nghttp2_session *session, int32_t id, const char *status, const char *message) {
   nghttp2_nv headers[] = {field(":status", "200"), field("content-type", "application/grpc"), field("grpc-status", status),
                           field("grpc-message", message)};
   return nghttp2_submit_response(session, id, headers, 4, NULL);
+}
+
+int whole_message(const uint8_t *bytes, size_t count, uint32_t *length) {
+  if (count < 5) return 0;
+  if (bytes[0] != 0) return -1;
+  memcpy(length, bytes + 1, 4);
+  *length = ntohl(*length);
+  return *length > MAX_MESSAGE ? -1 : *length <= count - 5;
+}
+
+int respond(nghttp2_session *session, int32_t id, Stream *stream, nghttp2_data_source_read_callback read) {
+  nghttp2_nv headers[] = {field(":status", "200"), field("content-type", "application/grpc")};
+  nghttp2_data_provider provider = {.source.ptr = stream, .read_callback = read};
+  return nghttp2_submit_response(session, id, headers, 2, &provider);
+}
+
+void append_message(Buffer *buffer, const Echo *message) {
+  size_t size = protobuf_c_message_get_packed_size(&message->base);
+  if (buffer->count + size + 5 > buffer->capacity) {
+    buffer->capacity = (buffer->count + size + 5) * (buffer->count ? 2 : 1);
+    if (!(buffer->bytes = realloc(buffer->bytes, buffer->capacity))) abort();
+  }
+  uint8_t *at = buffer->bytes + buffer->count;
+  uint32_t prefix = htonl((uint32_t)size);
+  at[0] = 0;
+  memcpy(at + 1, &prefix, 4);
+  buffer->count += 5 + protobuf_c_message_pack(&message->base, at + 5);
 }
 
 static int answer(nghttp2_session *session, int32_t id, Stream *stream) {
@@ -152,48 +157,45 @@ static int answer(nghttp2_session *session, int32_t id, Stream *stream) {
     nghttp2_nv headers[] = {field(":status", "415")};
     return nghttp2_submit_response(session, id, headers, 1, NULL);
   }
-  if (!stream->known_path) return refuse(session, id, "12", "unknown method");
-  const uint8_t *bytes = stream->request.bytes;
-  if (stream->request.count < 5 || bytes[0] != 0) return refuse(session, id, "13", "malformed frame");
+  if (!stream->method) return refuse(session, id, "12", "unknown method");
   uint32_t length;
-  memcpy(&length, bytes + 1, 4);
-  length = ntohl(length);
-  if (length != stream->request.count - 5) return refuse(session, id, "13", "malformed frame");
-
-  Echo *request = (Echo *)protobuf_c_message_unpack(&echo_descriptor, NULL, length, bytes + 5);
+  if (whole_message(stream->request.bytes, stream->request.count, &length) != 1 || length != stream->request.count - 5) {
+    return refuse(session, id, "13", "malformed frame");
+  }
+  Echo *request = (Echo *)protobuf_c_message_unpack(&echo_descriptor, NULL, length, stream->request.bytes + 5);
   if (!request) return refuse(session, id, "3", "malformed message");
+  int64_t sequence = request->sequence;
   Echo reply;
   echo_init(&reply.base);
-  reply.text = request->text;
-  reply.body = request->body;
-  reply.sequence = request->sequence;
-  size_t size = protobuf_c_message_get_packed_size(&reply.base);
-  stream->reply.bytes = malloc(size + 5);
-  if (!stream->reply.bytes) abort();
-  uint32_t prefix = htonl((uint32_t)size);
-  stream->reply.bytes[0] = 0;
-  memcpy(stream->reply.bytes + 1, &prefix, 4);
-  stream->reply.count = 5 + protobuf_c_message_pack(&reply.base, stream->reply.bytes + 5);
+  if (stream->method == ECHO) reply.text = request->text, reply.body = request->body, reply.sequence = sequence;
+  if (stream->method == UPLOAD) reply.sequence = (int64_t)request->body.len;
+  int streams = stream->method == FLOOD || stream->method == FLOOD_SUSPENDING;
+  if (!streams) append_message(&stream->reply, &reply);
   protobuf_c_message_free_unpacked(&request->base, NULL);
-
-  nghttp2_nv headers[] = {field(":status", "200"), field("content-type", "application/grpc")};
-  nghttp2_data_provider provider = {.source.ptr = stream, .read_callback = read_reply};
-  return nghttp2_submit_response(session, id, headers, 2, &provider);
+  return streams ? flood(session, stream, sequence) : respond(session, id, stream, read_reply);
 }
 
 static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, void *user) {
   (void)user;
   if ((frame->hd.type == NGHTTP2_DATA || frame->hd.type == NGHTTP2_HEADERS) && frame->hd.flags & NGHTTP2_FLAG_END_STREAM) {
     Stream *stream = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
-    if (stream && answer(session, frame->hd.stream_id, stream)) return NGHTTP2_ERR_CALLBACK_FAILURE;
+    if (!stream) return 0;
+    stream->ended = 1;
+    int failed = stream->method >= DRAIN && stream->grpc_content ? streamed(session, stream) : answer(session, stream->id, stream);
+    if (failed) return NGHTTP2_ERR_CALLBACK_FAILURE;
   }
   return 0;
 }
 
 static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, void *user) {
-  (void)code, (void)user;
+  (void)code;
   Stream *stream = nghttp2_session_get_stream_user_data(session, id);
   if (stream) {
+    if (stream->resting) {
+      Stream **at = &((Connection *)user)->resting;
+      while (*at != stream) at = &(*at)->next_resting;
+      *at = stream->next_resting;
+    }
     free(stream->request.bytes);
     free(stream->reply.bytes);
     free(stream);
@@ -217,7 +219,20 @@ static void connection_open(int fd) {
   epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event);
 }
 
+void rest(Connection *connection, Stream *stream) {
+  stream->resting = 1;
+  stream->next_resting = connection->resting;
+  connection->resting = stream;
+  if (connection->is_resting) return;
+  connection->is_resting = 1;
+  connection->next_resting = resting_connections;
+  resting_connections = connection;
+}
+
 static void connection_close(Connection *connection) {
+  Connection **at = &resting_connections;
+  while (*at && *at != connection) at = &(*at)->next_resting;
+  if (*at) *at = connection->next_resting;
   close(connection->fd);
   nghttp2_session_del(connection->session);
   free(connection->output.bytes);
@@ -311,7 +326,7 @@ int main(int count, char **arguments) {
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL}, events[256];
   epoll_ctl(poller, EPOLL_CTL_ADD, listener, &event);
   while (!ending) {
-    int ready = epoll_pwait(poller, events, 256, -1, &usual);
+    int ready = epoll_pwait(poller, events, 256, resting_connections ? 0 : -1, &usual);
     for (int i = 0; i < ready; i++) {
       Connection *connection = events[i].data.ptr;
       if (!connection) {
@@ -321,6 +336,13 @@ int main(int count, char **arguments) {
       }
       int over = events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR) ? connection_read(connection) : 0;
       if (over || connection_flush(connection)) connection_close(connection);
+    }
+    Connection *connection = resting_connections, *next;
+    for (resting_connections = NULL; connection; connection = next) {
+      next = connection->next_resting;
+      connection->is_resting = 0;
+      wake_resting(connection);
+      if (connection_flush(connection)) connection_close(connection);
     }
   }
   return 0;

@@ -1,3 +1,4 @@
+import ConnectWire
 import Foundation
 import RPC
 import TestAPI
@@ -78,7 +79,7 @@ struct RequestTests {
       (.seconds(9_999_999), "9999999999"), (.seconds(Int64.max), "9999999999"),
     ])
   func timeout(duration: Duration, text: String) {
-    #expect(ConnectRequest.milliseconds(duration) == text)
+    #expect(ConnectHeaders.encodeTimeout(duration) == text)
   }
 
   @Test("A deadline that has passed refuses the call before it begins")

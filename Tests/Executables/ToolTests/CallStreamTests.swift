@@ -90,9 +90,9 @@ import Testing
   @Test("A deadline ends a stream, and one that nobody set does not")
   func deadline() async throws {
     try await Self.serve { server, target in
-      let ending = try await Self.call("Chat", [#"{"text":"x"}"#, "--timeout", "5s"], target)
+      let ending = try await Self.call("Chat", [#"{"text":"x"}"#, "--timeout", "30s"], target)
       #expect(ending.status == 0 && ending.output == "{\"text\":\"x\"}\n")
-      let slow = try ToolConversation(["call", Self.echo + "Chat", "--timeout", "500ms", "--json", "--target", target])
+      let slow = try ToolConversation(["call", Self.echo + "Chat", "--timeout", "3s", "--json", "--target", target])
       try slow.write(#"{"text":"x"}"#)
       #expect(try await slow.line() == #"{"text":"x"}"#)
       // The input stays open: only the deadline can end it.

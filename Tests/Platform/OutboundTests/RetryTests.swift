@@ -111,7 +111,7 @@ extension OutboundTests {
     @Test("An attempt has a time limit of its own")
     func attemptTimeout() async throws {
       var configuration = Self.three
-      configuration.retry.attemptTimeout = .milliseconds(60)
+      configuration.retry.attemptTimeout = .milliseconds(500)
       try await withClient(
         configuration, clock: ManualClock().clock, answering: { $0.number == 1 ? .hang : .respond(200) },
         { client, stub in

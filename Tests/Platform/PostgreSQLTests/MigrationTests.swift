@@ -83,6 +83,29 @@ struct MigrationTests {
     #expect(throws: DatabaseError.self) { try Bootstrap(service: schema) }
   }
 
+  @Test("Bootstraps of one service in several databases at once, as when copies are deployed side by side, all succeed")
+  func concurrentBootstraps() async throws {
+    try await TestDatabase.with(loops: 2) { test in
+      let databases = (0..<6).map { "\(test.configuration.database)_\($0)" }
+      let service = "s" + UUID.v7().description.filter { $0 != "-" }
+      let bootstrap = try Bootstrap(service: service, ownerPassword: "own", servingPassword: "serve")
+      for database in databases { try await test.script("create database \(database)") }
+      // Roles belong to the whole server, advisory locks to one database: the others are met in the catalogue itself.
+      try await withThrowingTaskGroup { tasks in
+        for database in databases {
+          tasks.addTask {
+            var configuration = test.configuration
+            configuration.database = database
+            try await bootstrap.run(configuration, group: test.group, log: test.log)
+          }
+        }
+        try await tasks.waitForAll()
+      }
+      for database in databases { try await test.script("drop database \(database) with (force)") }
+      try await test.script("drop role \(bootstrap.ownerRole), \(bootstrap.servingRole)")
+    }
+  }
+
   @Test("The serving role reads and writes rows, appends to an audit table, and can do no more")
   func roles() async throws {
     try await TestDatabase.with { test in

@@ -79,6 +79,28 @@ struct OutageTests {
     }
   }
 
+  @Test("A server that hangs is noticed although nobody reads: the database is not ready, and connects again by itself")
+  func hanging() async throws {
+    try await TestDatabase.with { test in
+      try await test.open({
+        $0.heartbeatPause = .milliseconds(100)
+        $0.stallTimeout = .seconds(2)
+      }) { database in
+        let changes = Mutex<[Bool]>([])
+        database.onReadinessChange { isReady in changes.withLock { $0.append(isReady) } }
+        let server: Int32? = try await database.value(
+          "select pid from pg_stat_activity where datname = current_database() and application_name like '% reads'")
+        let stopped = try #require(server)
+        #expect(kill(stopped, SIGSTOP) == 0)
+        defer { kill(stopped, SIGCONT) }
+        try await eventually("the silence is noticed") { changes.withLock { $0.contains(false) } }
+        try await eventually("there is another connection") { changes.withLock { $0.count >= 3 } }
+        #expect(changes.withLock { $0.prefix(3) } == [true, false, true])
+        #expect(try await database.reads.value("select pg_backend_pid() <> \(stopped)") == true)
+      }
+    }
+  }
+
   @Test("Nobody listens: the database is not ready, calls fail, shutting down works")
   func absent() async throws {
     let group = try EventLoopGroup(count: 1, name: "absent")

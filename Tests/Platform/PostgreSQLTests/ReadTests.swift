@@ -95,14 +95,14 @@ struct ReadTests {
   func slow() async throws {
     try await TestDatabase.with { test in
       try await test.script("create sequence counter")
-      try await test.open({ $0.readTimeout = .milliseconds(50) }) { database in
+      try await test.open({ $0.readTimeout = .milliseconds(500) }) { database in
         async let quick: Int? = database.reads.row("select 5")
-        let slow: String? = try await database.reads.row("select 'late' from pg_sleep(0.2)")
+        let slow: String? = try await database.reads.row("select 'late' from pg_sleep(1.2)")
         #expect(slow == "late")
         #expect(try await quick == 5)
         #expect(database.statistics.slowReads == 1)
         let error = await databaseError {
-          _ = try await database.reads.run("select nextval('counter') from pg_sleep(0.2)")
+          _ = try await database.reads.run("select nextval('counter') from pg_sleep(1.2)")
         }
         #expect(error?.code == .readOnly)
       }

@@ -144,7 +144,7 @@ final class ConnectJSONCall: ClientCall {
     }
   }
 
-  private func finish(with envelope: Envelope) async throws(RPCError) {
+  private func finish(with envelope: EnvelopePart) async throws(RPCError) {
     guard let end = ConnectEndOfStream(json: envelope.content) else {
       throw RPCError(.internal, "the end of the response is no JSON object")
     }

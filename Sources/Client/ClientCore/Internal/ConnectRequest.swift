@@ -1,3 +1,4 @@
+import ConnectWire
 import Foundation
 import RPC
 
@@ -15,13 +16,13 @@ struct ConnectRequest {
   /// A unary call by POST: the body is the message.
   func unary(_ message: [UInt8]) throws(RPCError) -> URLRequest {
     var request = try post(contentType: "application/json", message)
-    request.setValue("1", forHTTPHeaderField: "connect-protocol-version")
+    request.setValue(ConnectHeaders.version, forHTTPHeaderField: ConnectHeaders.protocolVersion)
     return request
   }
 
   /// A unary call by GET: the message is in the address. Nil when the address would be longer than `limit` bytes.
   func get(_ message: [UInt8], limit: Int) throws(RPCError) -> URLRequest? {
-    let query = "?connect=v1&encoding=json&message=" + Self.percentEncoded(message)
+    let query = "?connect=v1&encoding=json&message=" + QueryEncoding.encode(message)
     guard address.utf8.count + query.utf8.count <= limit else { return nil }
     return try request("GET", address + query)
   }
@@ -29,7 +30,7 @@ struct ConnectRequest {
   /// A call with streams: the body is envelopes.
   func stream(_ envelopes: [UInt8]) throws(RPCError) -> URLRequest {
     var request = try post(contentType: "application/connect+json", envelopes)
-    request.setValue("1", forHTTPHeaderField: "connect-protocol-version")
+    request.setValue(ConnectHeaders.version, forHTTPHeaderField: ConnectHeaders.protocolVersion)
     return request
   }
 
@@ -54,7 +55,7 @@ struct ConnectRequest {
     if let deadline {
       let left = deadline.timeLeft
       guard left > .zero else { throw RPCError(.deadlineExceeded, "the deadline had passed before the call began") }
-      request.setValue(Self.milliseconds(left), forHTTPHeaderField: "connect-timeout-ms")
+      request.setValue(ConnectHeaders.encodeTimeout(left), forHTTPHeaderField: ConnectHeaders.timeout)
       // URLSession's own clock must not be the first to ring.
       request.timeoutInterval = Double(left.components.seconds) + 5
     } else if method.kind != .unary {
@@ -70,35 +71,13 @@ struct ConnectRequest {
     return request
   }
 
-  /// Whole milliseconds in at most ten digits, rounded up so that the server never gives up first.
-  static func milliseconds(_ duration: Duration) -> String {
-    let (seconds, attoseconds) = duration.components
-    guard seconds < 9_999_999 else { return "9999999999" }
-    let part = attoseconds / 1_000_000_000_000_000
-    return String(seconds * 1000 + part + (attoseconds % 1_000_000_000_000_000 == 0 ? 0 : 1))
-  }
-
-  /// Everything but the unreserved characters of RFC 3986 section 2.3 as `%XX`.
-  static func percentEncoded(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var text: [UInt8] = []
-    text.reserveCapacity(bytes.count * 2)
-    for byte in bytes {
-      switch byte {
-      case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f, 0x7e: text.append(byte)
-      default: text += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-      }
-    }
-    return String(decoding: text, as: UTF8.self)
-  }
-
   /// Whether a header belongs to HTTP or to the protocol, so that it is no metadata.
   static func isReserved(_ name: String) -> Bool {
-    name.hasPrefix("connect-") || name.hasPrefix("grpc-") || name.hasPrefix(":") || reserved.contains(name)
+    name.hasPrefix(":") || ReservedHeaders.contains(name) || ofHTTP.contains(name)
   }
 
-  private static let reserved: Set<String> = [
-    "accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "date", "expect", "host",
-    "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+  /// What belongs to one connection, or is URLSession's to say.
+  private static let ofHTTP: Set<String> = [
+    "accept", "connection", "date", "expect", "host", "keep-alive", "proxy-connection", "trailer", "transfer-encoding", "upgrade",
   ]
 }

@@ -16,7 +16,7 @@ struct ResponseHead: Sendable {
   let wasCompressed: Bool
   /// The headers that belong to the call's users.
   let metadata: Metadata
-  /// What unary responses carry in headers with the prefix `trailer-`.
+  /// What unary responses carry in headers with a prefix of their own.
   let trailers: Metadata
 
   init(status: Int, headers: [(name: String, value: String)]) {
@@ -28,8 +28,8 @@ struct ResponseHead: Sendable {
     for (name, value) in headers.map({ ($0.name.lowercased(), $0.value) }).sorted(by: { $0.0 < $1.0 }) {
       if name == "content-type" { contentType = value.prefix { $0 != ";" }.lowercased().filter { $0 != " " } }
       if name == "content-encoding" { encoding = value.lowercased() }
-      if name.hasPrefix("trailer-") {
-        Self.append(String(name.dropFirst(8)), value, to: &trailers)
+      if name.hasPrefix(ConnectHeaders.trailerPrefix) {
+        Self.append(String(name.dropFirst(ConnectHeaders.trailerPrefix.count)), value, to: &trailers)
       } else if !ConnectRequest.isReserved(name) {
         Self.append(name, value, to: &metadata)
       }

@@ -67,7 +67,7 @@ struct DemoStage: Sendable {
     log.logLevel = .critical
     let group = try EventLoopGroup(count: 1, name: "demo", blockingThreads: 2)
     defer { group.shutDown() }
-    let outside = Outside(on: group, caFile: places.caFile)
+    let outside = try Outside(on: group, caFile: places.caFile)
     let network = "2001:db8:\(String(UInt16.random(in: 1 ... .max), radix: 16))"
     let stage = DemoStage(
       places: places, outside: outside, sandbox: SandboxControl(url: places.sandbox, outside: outside),

@@ -1,3 +1,4 @@
+import MessagesCore
 import WellKnown
 
 /// A field with everything that the writers need to know of it.
@@ -51,13 +52,25 @@ struct FieldModel {
 
 /// The type of a field's values.
 enum ValueType {
-  case scalar(name: String, swiftName: String)
+  case scalar(FieldDescriptor.Scalar)
   case enumeration(swiftName: String)
   case message(swiftName: String)
 
   var swiftName: String {
     switch self {
-    case .scalar(_, let name), .enumeration(let name), .message(let name): name
+    case .enumeration(let name), .message(let name): name
+    case .scalar(let scalar):
+      switch scalar {
+      case .int32, .sint32, .sfixed32: "Int32"
+      case .int64, .sint64, .sfixed64: "Int64"
+      case .uint32, .fixed32: "UInt32"
+      case .uint64, .fixed64: "UInt64"
+      case .float: "Float"
+      case .double: "Double"
+      case .bool: "Bool"
+      case .string: "String"
+      case .bytes: "Bytes"
+      }
     }
   }
 
@@ -65,30 +78,23 @@ enum ValueType {
     if case .message = self { true } else { false }
   }
 
-  var isFloatingPoint: Bool { swiftName == "Float" || swiftName == "Double" }
-
-  /// The bytes that one value takes in the slots.
-  var slotSize: Int {
+  /// What lies in the slots.
+  var slotValue: SlotValue {
     switch self {
-    case .enumeration: 4
-    case .message: 8
-    case .scalar(_, let name):
-      switch name {
-      case "String", "Bytes": 16
-      case "Int64", "UInt64", "Double": 8
-      default: 4
-      }
+    case .scalar(let scalar): .scalar(scalar)
+    case .enumeration: .enumeration
+    case .message: .message
     }
   }
 
   var defaultValue: String {
     switch self {
     case .enumeration(let name), .message(let name): isMessage ? "\(name)()" : "\(name)(rawValue: 0)"
-    case .scalar(_, let name):
-      switch name {
-      case "String": "\"\""
-      case "Bytes": "Bytes()"
-      case "Bool": "false"
+    case .scalar(let scalar):
+      switch scalar {
+      case .string: "\"\""
+      case .bytes: "Bytes()"
+      case .bool: "false"
       default: "0"
       }
     }
@@ -99,8 +105,7 @@ enum ValueType {
     switch self {
     case .enumeration: "enumeration"
     case .message: "message"
-    case .scalar(_, let name):
-      name.hasPrefix("UI") ? "u" + name.dropFirst().lowercased() : name.lowercased()
+    case .scalar: swiftName.lowercased()
     }
   }
 
@@ -112,7 +117,7 @@ enum ValueType {
   /// The kind as the descriptor writes it.
   var descriptorKind: String {
     switch self {
-    case .scalar(let name, _): ".scalar(.\(name))"
+    case .scalar(let scalar): ".scalar(.\(scalar))"
     case .enumeration(let name): ".enumeration({ \(name).descriptor })"
     case .message(let name): ".message({ \(name).descriptor })"
     }

@@ -1,3 +1,4 @@
+import MessagesCore
 import WellKnown
 
 /// A message with its fields and the layout of its slots.
@@ -8,7 +9,7 @@ struct MessageModel {
   private(set) var fields: [FieldModel] = []
   /// The name of the Swift enum and property of each real oneof, by its index.
   private(set) var oneofs: [(index: Int, property: String, type: String)] = []
-  private(set) var slotSize = 24
+  private(set) var slotSize = 0
 
   init(
     _ proto: GoogleProtobuf.DescriptorProto, fullName: String, isProto3: Bool, _ types: TypeIndex
@@ -26,7 +27,7 @@ struct MessageModel {
       oneofs.append((index, property, SwiftNames.capitalized(property)))
     }
     avoidTypeClashes()
-    layOut(isMapEntry: proto.options?.mapEntry == true)
+    layOut()
   }
 
   /// A oneof's enum must not be called like a nested type.
@@ -37,42 +38,21 @@ struct MessageModel {
     }
   }
 
-  /// Gives every field its place: what wants 8-byte alignment first, then the 4-byte values and flags.
-  private mutating func layOut(isMapEntry: Bool) {
-    var end = 24
-    func take(_ size: Int) -> Int {
-      defer { end += size }
-      return end
+  private mutating func layOut() {
+    let placement = SlotPlacement(
+      fields.map { field in
+        switch field.presence {
+        case .implicit: .single(field.type.slotValue, isExplicit: false)
+        case .explicit: .single(field.type.slotValue, isExplicit: true)
+        case .oneof(let oneof): .member(field.type.slotValue, ofOneof: oneof)
+        case .repeated, .map: .elements
+        }
+      })
+    for (index, place) in placement.places.enumerated() {
+      fields[index].offset = place.value
+      fields[index].quantifier = place.quantifier
     }
-    for index in fields.indices {
-      switch fields[index].presence {
-      case .repeated, .map: fields[index].offset = take(16) + 8
-      case .oneof: break
-      case .implicit, .explicit:
-        let size = fields[index].type.slotSize
-        if size >= 8 { fields[index].offset = take(size) }
-      }
-    }
-    for oneof in oneofs {
-      let members = fields.indices.filter { fields[$0].isMember(ofOneof: oneof.index) }
-      let place = take(members.contains { fields[$0].type.slotSize == 16 } ? 16 : 8)
-      for member in members { fields[member].offset = place }
-    }
-    for index in fields.indices {
-      switch fields[index].presence {
-      case .implicit, .explicit:
-        if fields[index].type.slotSize == 4 { fields[index].offset = take(4) }
-        let isExplicit = if case .explicit = fields[index].presence { !fields[index].type.isMessage } else { false }
-        // An implicit -0.0 counts as set (its bits are not zero), so floating point needs a flag too.
-        if isExplicit || fields[index].type.isFloatingPoint { fields[index].quantifier = take(4) }
-      default: break
-      }
-    }
-    for oneof in oneofs {
-      let place = take(4)
-      for member in fields.indices where fields[member].isMember(ofOneof: oneof.index) { fields[member].quantifier = place }
-    }
-    slotSize = (end + 7) & ~7
+    slotSize = placement.size
   }
 
   private static func field(
@@ -120,21 +100,21 @@ struct MessageModel {
     _ field: GoogleProtobuf.FieldDescriptorProto, _ fullName: String, _ types: TypeIndex
   ) throws(GenerationError) -> ValueType {
     switch field.type {
-    case .double: return .scalar(name: "double", swiftName: "Double")
-    case .float: return .scalar(name: "float", swiftName: "Float")
-    case .int64: return .scalar(name: "int64", swiftName: "Int64")
-    case .uint64: return .scalar(name: "uint64", swiftName: "UInt64")
-    case .int32: return .scalar(name: "int32", swiftName: "Int32")
-    case .fixed64: return .scalar(name: "fixed64", swiftName: "UInt64")
-    case .fixed32: return .scalar(name: "fixed32", swiftName: "UInt32")
-    case .bool: return .scalar(name: "bool", swiftName: "Bool")
-    case .string: return .scalar(name: "string", swiftName: "String")
-    case .bytes: return .scalar(name: "bytes", swiftName: "Bytes")
-    case .uint32: return .scalar(name: "uint32", swiftName: "UInt32")
-    case .sfixed32: return .scalar(name: "sfixed32", swiftName: "Int32")
-    case .sfixed64: return .scalar(name: "sfixed64", swiftName: "Int64")
-    case .sint32: return .scalar(name: "sint32", swiftName: "Int32")
-    case .sint64: return .scalar(name: "sint64", swiftName: "Int64")
+    case .double: return .scalar(.double)
+    case .float: return .scalar(.float)
+    case .int64: return .scalar(.int64)
+    case .uint64: return .scalar(.uint64)
+    case .int32: return .scalar(.int32)
+    case .fixed64: return .scalar(.fixed64)
+    case .fixed32: return .scalar(.fixed32)
+    case .bool: return .scalar(.bool)
+    case .string: return .scalar(.string)
+    case .bytes: return .scalar(.bytes)
+    case .uint32: return .scalar(.uint32)
+    case .sfixed32: return .scalar(.sfixed32)
+    case .sfixed64: return .scalar(.sfixed64)
+    case .sint32: return .scalar(.sint32)
+    case .sint64: return .scalar(.sint64)
     case .message: return .message(swiftName: try types.entry(field.typeName).swiftName)
     case .enum: return .enumeration(swiftName: try types.entry(field.typeName).swiftName)
     case .group: throw GenerationError("\(fullName).\(field.name ?? ""): groups are not supported")

@@ -23,8 +23,15 @@ final class CurlMulti: EndOfTickWork, @unchecked Sendable {
   private var isClosed = false
   private static let idleHandleLimit = 64
 
-  init(on loop: EventLoop, _ configuration: HTTPClientConfiguration, _ counters: OutboundCounters) {
-    guard CurlLibrary.isReady, let handle = curl_multi_init() else { fatalError("libcurl cannot be initialized") }
+  /// A handle without connections.
+  ///
+  /// - Throws: ``OutboundError`` when libcurl has no memory, or cannot be used in this process at all.
+  init(
+    on loop: EventLoop, _ configuration: HTTPClientConfiguration, _ counters: OutboundCounters
+  ) throws(OutboundError) {
+    guard CurlLibrary.isReady, let handle = curl_multi_init() else {
+      throw OutboundError(.transportFailed, "libcurl cannot be initialized")
+    }
     self.loop = loop
     self.handle = handle
     self.counters = counters

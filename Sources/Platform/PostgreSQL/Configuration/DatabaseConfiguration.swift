@@ -45,6 +45,9 @@ public struct DatabaseConfiguration: Sendable {
   public var unacknowledgedTimeout: Duration = .seconds(10)
   /// How long the shared read connection may owe an answer without giving any before it counts as dead.
   public var stallTimeout: Duration = .seconds(5)
+  /// How often an unused read connection is asked whether it is still there; with ``stallTimeout`` this is how long a server that
+  /// hangs goes unnoticed when nobody calls.
+  public var heartbeatPause: Duration = .seconds(5)
   /// The longest pause between two attempts to connect; pauses start at 50 ms and double, with jitter.
   public var longestReconnectPause: Duration = .seconds(2)
 
@@ -99,6 +102,8 @@ public struct DatabaseConfiguration: Sendable {
       "sslmode=\(effectiveTLS.rawValue) does not verify a server on another machine: use verify-full")
     try check((1...1000).contains(poolSize), "the pool has 1 to 1000 connections per loop")
     try check(poolQueueLimit >= 0 && pipelinedReadLimit > 0 && copies > 0, "limits are positive")
-    try check(readTimeout > .zero && statementTimeout > .zero && connectTimeout > .zero, "timeouts are positive")
+    try check(
+      readTimeout > .zero && statementTimeout > .zero && connectTimeout > .zero && heartbeatPause > .zero, "timeouts are positive"
+    )
   }
 }

@@ -39,6 +39,8 @@ final class Request: @unchecked Sendable {
   var results: [QueryResult] = []
   var failure: DatabaseError?
   var deadline: MonotonicInstant?
+  /// When it began to wait for a connection of the pool; nil when it did not have to.
+  var queuedAt: MonotonicInstant?
   /// How often the request has been sent, and how often a neighbour's error aborted it.
   var attempts = 0
   var abortions = 0
@@ -128,6 +130,7 @@ final class Request: @unchecked Sendable {
     attempts = 0
     abortions = 0
     isCancelled = false
+    queuedAt = nil
   }
 
   private func cancel(_ generation: Int) {

@@ -35,6 +35,10 @@ public struct SQLState: RawRepresentable, Sendable, Hashable, CustomStringConver
   public static let featureNotSupported = SQLState(rawValue: "0A000")
   /// The role may not do this.
   public static let insufficientPrivilege = SQLState(rawValue: "42501")
+  /// An object of this name exists: a role, say.
+  public static let duplicateObject = SQLState(rawValue: "42710")
+  /// What the server calls a fault of its own; also two changes to one row of a catalogue.
+  public static let internalError = SQLState(rawValue: "XX000")
   /// `RAISE EXCEPTION` in a function, without a code of its own.
   public static let raiseException = SQLState(rawValue: "P0001")
 

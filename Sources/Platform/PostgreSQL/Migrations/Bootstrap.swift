@@ -64,15 +64,41 @@ public struct Bootstrap: Sendable {
 
   /// Runs the statements as the role of `configuration`, which must be a superuser, and sets the passwords.
   ///
-  /// The server receives SCRAM verifiers, never the passwords.
+  /// The server receives SCRAM verifiers, never the passwords. Roles belong to the whole server, and no lock that SQL can ask
+  /// for does: who bootstraps the same service in another database meanwhile is met in the catalogue, and then all is run again.
   public func run(_ configuration: DatabaseConfiguration, group: EventLoopGroup, log: Logger) async throws {
     try await Session.with(configuration, group: group, log: log) { session in
-      try await session.script(sql(database: configuration.database))
-      for (role, password) in [(ownerRole, ownerPassword), (servingRole, servingPassword)] {
-        guard let password else { continue }
-        let verifier = try await session.verifier(of: password, role: role)
-        try await session.script("alter role \(role) password \(SQLName.literal(verifier))")
+      for attempt in 1... {
+        do {
+          return try await run(session, database: configuration.database)
+        } catch let error as DatabaseError where error.isCatalogueRace && attempt < Self.attempts {
+          log.info("somebody else sets up the same roles; once more", metadata: ["error": "\(error)"])
+        }
       }
+    }
+  }
+
+  /// Each failed attempt is another database's success, so this many may be set up at once.
+  private static let attempts = 100
+
+  private func run(_ session: Session, database: String) async throws {
+    try await session.script(sql(database: database))
+    for (role, password) in [(ownerRole, ownerPassword), (servingRole, servingPassword)] {
+      guard let password else { continue }
+      let verifier = try await session.verifier(of: password, role: role)
+      try await session.script("alter role \(role) password \(SQLName.literal(verifier))")
+    }
+  }
+}
+
+extension DatabaseError {
+  /// Whether somebody else has just created the same role, or changed the same row of a catalogue ("tuple concurrently
+  /// updated", which has no code of its own).
+  fileprivate var isCatalogueRace: Bool {
+    switch sqlState {
+    case .uniqueViolation, .duplicateObject: true
+    case .internalError: message.contains("concurrently")
+    default: false
     }
   }
 }

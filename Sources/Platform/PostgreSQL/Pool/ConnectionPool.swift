@@ -44,7 +44,9 @@ final class ConnectionPool: ConnectionOwner {
     guard queue.count < configuration.poolQueueLimit else {
       return refuse(request, DatabaseError(.poolExhausted, "too many tasks wait for a connection"))
     }
-    let latest = MonotonicInstant.now().advanced(by: configuration.poolWait)
+    let now = MonotonicInstant.now()
+    request.queuedAt = now
+    let latest = now.advanced(by: configuration.poolWait)
     if latest < request.deadline ?? .distantFuture {
       request.deadlineCode = .poolExhausted
       request.setTimer(at: latest)
@@ -68,6 +70,11 @@ final class ConnectionPool: ConnectionOwner {
   }
 
   private func start(_ request: Request, on connection: Connection) {
+    if let queuedAt = request.queuedAt {
+      request.queuedAt = nil
+      part.counters.poolWaits.increment(by: 1)
+      part.counters.poolWaitNanoseconds.increment(by: Int(MonotonicInstant.now().nanoseconds &- queuedAt.nanoseconds))
+    }
     request.deadlineCode = .deadlineExceeded
     request.setTimer(at: request.deadline)
     switch request.kind {

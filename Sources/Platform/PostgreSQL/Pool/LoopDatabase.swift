@@ -10,16 +10,21 @@ final class LoopDatabase: @unchecked Sendable {
   let configuration: DatabaseConfiguration
   let counters = Counters()
   private let health: Health
+  private let observer: (any StatementObserver)?
   private var recycled: [Request] = []
   private(set) var reader: SharedReader!
   private(set) var pool: ConnectionPool!
 
-  init(_ configuration: DatabaseConfiguration, on loop: EventLoop, blocking: BlockingPool, health: Health, log: Logger) {
+  init(
+    _ configuration: DatabaseConfiguration, on loop: EventLoop, blocking: BlockingPool, health: Health, log: Logger,
+    observer: (any StatementObserver)? = nil
+  ) {
     self.configuration = configuration
     self.loop = loop
     self.blocking = blocking
     self.health = health
     self.log = log
+    self.observer = observer
     reader = SharedReader(.reads(configuration), part: self)
     pool = ConnectionPool(.pool(configuration), part: self)
   }
@@ -48,6 +53,14 @@ final class LoopDatabase: @unchecked Sendable {
   // MARK: What tasks on the loop call
 
   func read(_ query: Query, deadline: MonotonicInstant?) async throws(DatabaseError) -> QueryResult {
+    guard let observer else { return try await unobservedRead(query, deadline) }
+    return try await observed([query], by: observer) { () async throws(DatabaseError) in
+      try await unobservedRead(query, deadline)
+    }
+  }
+
+  @inline(__always)
+  private func unobservedRead(_ query: Query, _ deadline: MonotonicInstant?) async throws(DatabaseError) -> QueryResult {
     try refuseLate(deadline)
     let request = request(.read)
     request.queries.append(query)
@@ -57,6 +70,13 @@ final class LoopDatabase: @unchecked Sendable {
   }
 
   func run(_ queries: [Query], deadline: MonotonicInstant?) async throws(DatabaseError) -> [QueryResult] {
+    guard let observer else { return try await unobservedRun(queries, deadline) }
+    return try await observed(queries, by: observer) { () async throws(DatabaseError) in
+      try await unobservedRun(queries, deadline)
+    }
+  }
+
+  private func unobservedRun(_ queries: [Query], _ deadline: MonotonicInstant?) async throws(DatabaseError) -> [QueryResult] {
     try refuseLate(deadline)
     let request = request(.transaction)
     request.queries = queries
@@ -73,6 +93,15 @@ final class LoopDatabase: @unchecked Sendable {
 
   func step(
     _ queries: [Query], on connection: Connection, deadline: MonotonicInstant?
+  ) async throws(DatabaseError) -> [QueryResult] {
+    guard let observer else { return try await unobservedStep(queries, connection, deadline) }
+    return try await observed(queries, by: observer) { () async throws(DatabaseError) in
+      try await unobservedStep(queries, connection, deadline)
+    }
+  }
+
+  private func unobservedStep(
+    _ queries: [Query], _ connection: Connection, _ deadline: MonotonicInstant?
   ) async throws(DatabaseError) -> [QueryResult] {
     guard connection.isOpen else { throw DatabaseError(.connectionLost, "the connection of the transaction broke") }
     guard connection.isIdle else { throw DatabaseError(.misuse, "a transaction runs one statement at a time") }

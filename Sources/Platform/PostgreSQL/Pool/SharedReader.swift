@@ -22,12 +22,14 @@ final class SharedReader: ConnectionOwner {
   private var pending = Ring<Request>()
   private var backoff: Backoff
   private let timer = LoopTimer()
+  private let heartbeat = LoopTimer()
 
   init(_ settings: ConnectionSettings, part: LoopDatabase) {
     self.settings = settings
     self.part = part
     backoff = Backoff(longest: settings.configuration.longestReconnectPause)
     timer.onFire = { [unowned self] in connect() }
+    heartbeat.onFire = { [unowned self] in beat() }
   }
 
   /// Why there is no connection and none expected at once; nil while there is hope.
@@ -81,6 +83,7 @@ final class SharedReader: ConnectionOwner {
     backoff.reset()
     part.log.info("connected to the database", metadata: ["purpose": "reads"])
     part.readinessDidChange(true)
+    part.loop.arm(heartbeat, after: settings.configuration.heartbeatPause)
     while let request = pending.popFirst() {
       if request.isAwaited { connection.send(read: request) } else { part.recycle(request) }
     }
@@ -88,6 +91,7 @@ final class SharedReader: ConnectionOwner {
 
   func connectionDidClose(_ connection: Connection, _ error: DatabaseError, unanswered: [Request]) {
     self.connection = nil
+    part.loop.disarm(heartbeat)
     if case .closed = state {
       for request in unanswered { refuse(request, error) }
       return
@@ -135,6 +139,20 @@ final class SharedReader: ConnectionOwner {
   }
 
   func connection(_ connection: Connection, didFinish request: Request) {}
+
+  // MARK: A server that is gone without a word
+
+  /// Asks something of a connection that nobody uses: a server that hangs, or a network that drops everything, shows by the
+  /// answer that does not come. A connection in use shows it by itself.
+  private func beat() {
+    guard case .open = state, let connection else { return }
+    if connection.isIdle {
+      let request = part.request(.read)
+      request.queries.append("select 1")
+      connection.send(read: request)
+    }
+    part.loop.arm(heartbeat, after: settings.configuration.heartbeatPause)
+  }
 
   /// Ends the connection and the attempts to have one.
   func close() {

@@ -19,7 +19,11 @@ public struct ConfigurationKey<Value: ConfigurationValue>: ConfigurationKeyDecla
   ///
   /// - Parameters:
   ///   - name: The dotted name, in lower camel case.
+  ///   - value: What holds where nothing is given.
+  ///   - isSecret: Whether its value is kept out of everything that is shown.
+  ///   - aliases: Other names in the environment.
   ///   - check: Says what is wrong with a value that has the right type, or nil.
+  ///   - documentation: What it means, in one sentence.
   public init(
     _ name: String, default value: Value, isSecret: Bool = false, aliases: [ConfigurationAlias] = [],
     check: @escaping @Sendable (Value) -> String? = { _ in nil }, _ documentation: String

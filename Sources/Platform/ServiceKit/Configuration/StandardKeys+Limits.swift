@@ -63,16 +63,36 @@ extension StandardKeys {
     .init("http2.drainNotice", \.http2.drainNotice, .zero ... .seconds(60), "Time between the two GOAWAYs of a drain."),
     .init("http2.settings", \.http2.settings, 1...1_024, "SETTINGS in one frame."),
     .init("http2.continuations", \.http2.continuations, 1...1_024, "CONTINUATION frames of one header block."),
-    .init("http2.resetBurst", \.http2.resetBurst, 1...1_000_000, "Streams that a client may reset at once."),
-    .init("http2.resetsPerSecond", \.http2.resetsPerSecond, 1...1_000_000, "Resets per second after the burst."),
+    .init("http2.glitchBurst", \.http2.glitchBurst, 1...1_000_000, "What a client may do at once that is of no use to anybody."),
+    .init("http2.glitchesPerSecond", \.http2.glitchesPerSecond, 1...1_000_000, "How much of that is forgiven per second."),
+    .init("http2.queuedFrames", \.http2.queuedFrames, 1...10_000_000, "Frames without a body that may wait for a client."),
     .init(
       "http2.queuedAcknowledgements", \.http2.queuedAcknowledgements, 1...100_000, "Answers to PING and SETTINGS that may wait."),
+    .init("http2.writeStallTimeout", \.http2.writeStallTimeout, short, "Time in which a client may take nothing of a response."),
+    .init("http2.farewellTime", \.http2.farewellTime, short, "Time for the reason of a connection's end to leave."),
+    .init("http2.headerTimeout", \.http2.headerTimeout, short, "Time for a request's headers to arrive whole."),
+    .init("http2.maximumAge", \.http2.maximumAge, long, named: "connectionAge", "Age at which a connection is drained."),
+    .init("http2.ageGrace", \.http2.ageGrace, short, named: "connectionAgeGrace", "Time for the calls of such a connection."),
+    .init("http2.keepaliveTime", \.http2.keepaliveTime, long, "Silence after which a client is asked for a sign of life."),
+    .init("http2.keepaliveTimeout", \.http2.keepaliveTimeout, short, "Time for that sign of life."),
+    .init(
+      "http2.responseBytes", \.http2.responseBytes, 1_024...(1 << 40), "Bytes of responses waiting for one connection."),
+    .init(
+      "http2.processResponseBytes", \.http2.processResponseBytes, 1_024...(1 << 40), "The same for all connections together."),
+    .init("http2.requestBytes", \.http2.requestBytes, 1_024...(1 << 40), "Bytes of requests in the making of one connection."),
+    .init("http2.processRequestBytes", \.http2.processRequestBytes, 1_024...(1 << 40), "The same for all connections together."),
     .init(
       "maximumHTTPBodyBytes", \.maximumHTTPBodyBytes, 1...(1 << 30), named: "httpBodyBytes",
       "Bytes of the largest body of a plain HTTP request."),
     .init(
-      "maximumRunningHandlersPerLoop", \.maximumRunningHandlersPerLoop, 1...10_000_000, named: "runningHandlersPerLoop",
-      "Handlers that may run at once on one loop."),
+      "maximumRunningHandlers", \.maximumRunningHandlers, 1...10_000_000, named: "runningHandlers",
+      "Handlers that may run at once in the process."),
+    .init(
+      "maximumRunningHandlersPerConnection", \.maximumRunningHandlersPerConnection, 1...10_000_000,
+      named: "runningHandlersPerConnection", "Handlers that may be suspended at once for one connection."),
+    .init("accept.connections", \.accept.connections, 1...10_000_000, "Connections open at once."),
+    .init(
+      "accept.connectionsPerAddress", \.accept.connectionsPerAddress, 1...10_000_000, "Connections open from one address."),
     .init("minimumCompressedBytes", \.minimumCompressedBytes, 0...(1 << 30), "Bytes from which on responses are compressed."),
   ]
 

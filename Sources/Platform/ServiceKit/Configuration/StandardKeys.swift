@@ -100,7 +100,7 @@ public enum StandardKeys {
       outboundCAFile, outboundProxy, outboundTimeout, loops, copies, startTimeout, drainTimeout, stallThreshold, portFile,
       logLevel, accessSampling,
     ]
-    keys += tls + limits.map(\.key)
+    keys += tls + telemetry + limits.map(\.key)
     if database { keys += [databaseURL, databaseOwnerURL, databasePool] as [any ConfigurationKeyDeclaration] }
     return keys
   }

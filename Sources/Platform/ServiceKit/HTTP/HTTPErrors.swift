@@ -3,7 +3,7 @@ public import RPCServer
 
 /// Answers an error that a route throws as plain text with the status that goes with its code.
 ///
-/// What is neither an ``RPCError`` nor known to ``ErrorMap`` is a defect: the caller gets 500 and an incident id, and the report
+/// What is neither an ``RPC/RPCError`` nor known to ``ErrorMap`` is a defect: the caller gets 500 and an incident id, and the report
 /// gets both. Nothing is thrown further, so that what stands outside this (``CORS``) sees every answer.
 public struct HTTPErrors: HTTPMiddleware {
   /// Is told of an unexpected error, for the log.

@@ -16,7 +16,10 @@ extension Sequence where Element == any HTTPMiddleware {
 extension HTTPRoute {
   /// A route for GET; every other method is answered with 405.
   ///
-  /// - Parameter allowsHead: Whether HEAD is served too, by the same handler. Not for a handler with an effect.
+  /// - Parameters:
+  ///   - path: The exact path.
+  ///   - allowsHead: Whether HEAD is served too, by the same handler. Not for a handler with an effect.
+  ///   - handler: What answers.
   public static func get(_ path: String, allowsHead: Bool = false, _ handler: @escaping Handler) -> HTTPRoute {
     HTTPRoute(path) { request in
       guard request.method == "GET" || (allowsHead && request.method == "HEAD") else {

@@ -21,7 +21,9 @@ public struct HTTPRequestID: HTTPMiddleware {
 
   /// The fields that every log line has while a request or a call is served.
   public static let metadataProvider = Logger.MetadataProvider {
-    current.map { ["request_id": .string($0)] } ?? RequestID.metadataProvider.get()
+    var fields = RequestID.metadataProvider.get()
+    if let current { fields["request_id"] = .string(current) }
+    return fields
   }
 
   /// Whether what a caller sent may be taken over: 1 to 64 letters, digits, and `-_.:`, so that no log line can be forged.

@@ -4,7 +4,7 @@ public import RPC
 public protocol Authenticator: Sendable {
   /// Judges the caller's credentials and attaches what was found to the call's values.
   ///
-  /// - Throws: ``RPCError`` with `unauthenticated`, `permissionDenied`, or `unavailable` when nothing could be judged.
+  /// - Throws: ``RPC/RPCError`` with `unauthenticated`, `permissionDenied`, or `unavailable` when nothing could be judged.
   func authenticate(_ call: any ServerCall) async throws
 }
 

@@ -13,13 +13,17 @@ struct ServerAssembly {
   private let registry: PrometheusRegistry
   private let proxies: TrustedProxies
   private let cors: CORS
-  private let configuration: RPCServerConfiguration
+  let configuration: RPCServerConfiguration
+  let metrics: ServerMetrics
+  private let tracer: Tracer
+  private let slow: Duration
   private let events: RPCServerEvents
 
   init<S: Service>(
     _ service: S.Type, _ parts: ServiceParts, _ settings: Settings, _ health: HealthStatus, _ log: Logger,
-    _ telemetry: ServiceTelemetry
+    _ resources: ServiceResources
   ) throws {
+    let telemetry = resources.telemetry
     let undeclared = parts.services.map(\.descriptor.name).filter { name in !S.services.contains { $0.name == name } }
     guard undeclared.isEmpty else {
       throw ServiceFailure(.internal, "\(S.program) serves \(undeclared.joined(separator: ", ")) without declaring it")
@@ -32,8 +36,8 @@ struct ServerAssembly {
       for: services.map(\.descriptor), guards: parts.guards.merging([.service: clients]) { own, _ in own })
     interceptors =
       [
-        CallTelemetry.interceptor(services.map(\.descriptor), log, telemetry, settings), RequestIDInterceptor(),
-        ErrorMappingInterceptor(),
+        CallTelemetry.interceptor(services.map(\.descriptor), log, telemetry, settings, resources.tracing.tracer),
+        RequestIDInterceptor(), ErrorMappingInterceptor(),
       ]
       + parts.interceptors + [access]
     self.log = log
@@ -48,7 +52,13 @@ struct ServerAssembly {
     configuration.cors = policy
     configuration.takeLimits(from: settings)
     self.configuration = configuration
-    events = Self.events(log, telemetry)
+    var events = Self.events(log)
+    let metrics = ServerMetrics(registry, resources.loops)
+    metrics.observe(&events)
+    self.events = events
+    self.metrics = metrics
+    tracer = resources.tracing.tracer
+    slow = settings[StandardKeys.slowCall]
   }
 
   func server(on loops: EventLoopGroup) -> RPCServer {
@@ -63,10 +73,13 @@ struct ServerAssembly {
     let report: HTTPErrors.Report = { [log] request, error, incident in
       log.error("unexpected error", metadata: ["path": "\(request.path)", "incident": "\(incident)", "error": "\(error)"])
     }
-    return [HTTPRequestID(), HTTPAccessLog(log, registry, label: label, proxies: proxies), cors, HTTPErrors(report: report)]
+    return [
+      HTTPRequestID(), HTTPAccessLog(log, registry, label: label, proxies: proxies, tracer: tracer, slow: slow), cors,
+      HTTPErrors(report: report),
+    ]
   }
 
-  private static func events(_ log: Logger, _ telemetry: ServiceTelemetry) -> RPCServerEvents {
+  private static func events(_ log: Logger) -> RPCServerEvents {
     var events = RPCServerEvents()
     events.unexpectedError = { call, error, incident in
       log.error("unexpected error", metadata: ["method": "\(call.method.path)", "incident": "\(incident)", "error": "\(error)"])
@@ -76,8 +89,6 @@ struct ServerAssembly {
     }
     events.connectionFailed = { peer, error in log.debug("connection failed", metadata: ["peer": "\(peer)", "error": "\(error)"])
     }
-    let connections = telemetry.registry.gauge("parley_server_connections", help: "Connections that are open.")
-    events.connectionsChanged = { connections.increment(by: Double($0)) }
     return events
   }
 }

@@ -18,6 +18,7 @@ public final class ServiceInstance: Sendable {
   /// The loops that it runs on.
   public let loops: EventLoopGroup
   let liveness: LoopLiveness
+  private let lag: LoopLag
   private let settings: Settings
   private let log: Logger
   private let server: RPCServer
@@ -33,7 +34,10 @@ public final class ServiceInstance: Sendable {
   /// started before it is stopped again.
   ///
   /// - Parameters:
+  ///   - service: What is started.
+  ///   - settings: Its configuration, read and checked.
   ///   - environment: Where inherited sockets are announced.
+  ///   - log: Where it tells what happens.
   ///   - telemetry: Where metrics are kept and calls are logged.
   ///   - clock: The time of day, which tests choose.
   /// - Throws: ``ServiceFailure``, with the exit code.
@@ -76,19 +80,27 @@ public final class ServiceInstance: Sendable {
     try await resources.connect(S.self, settings, health, log)
     let context = ServiceContext(
       settings: settings, loops: resources.loops, outbound: resources.outbound, log: log, clock: clock, health: health,
-      proxies: TrustedProxies(settings[StandardKeys.trustedProxies]), connectedDatabase: resources.database)
+      tracer: resources.tracing.tracer, proxies: TrustedProxies(settings[StandardKeys.trustedProxies]),
+      connectedDatabase: resources.database)
     let parts = try await S.build(context)
-    let server = try ServerAssembly(S.self, parts, settings, health, log, resources.telemetry).server(on: resources.loops)
+    let assembly = try ServerAssembly(S.self, parts, settings, health, log, resources)
+    let server = assembly.server(on: resources.loops)
     let certificates = try CertificateReloader(settings, log, resources.telemetry.registry)
+    let lag = LoopLag(resources.loops, resources.telemetry.registry) { [metrics = assembly.metrics] in metrics.look(server, $0) }
     let stalls = StallLog(log, resources.telemetry.registry) { [server] in server.handler(on: $0) }
     let liveness = LoopLiveness(resources.loops, threshold: settings[StandardKeys.stallThreshold], observer: stalls.observer)
-    let pages = AdminPages(health: health, liveness: liveness, registry: resources.telemetry.registry)
+    let pages = AdminPages(
+      health: health, liveness: liveness, registry: resources.telemetry.registry,
+      report: AdminReport(
+        program: S.program, settings: settings, health: health, server: server, resources: resources,
+        limits: assembly.configuration))
     do {
       activation.closeOnExec()
       (addresses, admin) = try Listeners(settings, activation, certificates).open(server, pages, resources)
       portFile = settings[StandardKeys.portFile].map { PortFile(path: $0.path) }
     } catch {
       liveness.stop()
+      lag.stop()
       await server.drain(within: .zero)
       throw error
     }
@@ -98,6 +110,7 @@ public final class ServiceInstance: Sendable {
     self.server = server
     self.resources = resources
     self.liveness = liveness
+    self.lag = lag
     self.certificates = certificates
     loops = resources.loops
     let (file, bound) = (portFile, addresses)
@@ -120,6 +133,7 @@ public final class ServiceInstance: Sendable {
     portFile?.remove()
     admin?.close()
     liveness.stop()
+    lag.stop()
     await server.drain(within: .zero)
     await resources.close()
     if case .failure(let error) = result { throw ServiceFailure(.internal, "a background job failed: \(error)") }

@@ -11,21 +11,38 @@ final class ServiceResources: Sendable {
   let outbound: HTTPClient
   let database: Database?
   let telemetry: ServiceTelemetry
+  let tracing: ServiceTracing
 
   /// Starts the loops; connections are opened from now on.
   init<S: Service>(_ service: S.Type, _ settings: Settings, _ log: Logger, _ telemetry: ServiceTelemetry) throws {
     let count = settings[StandardKeys.loops]
     let loops = try EventLoopGroup(count: count == 0 ? nil : count, name: S.name)
     do {
-      database = try S.hasDatabase ? Database(Self.database(S.self, settings), group: loops, log: log) : nil
+      tracing = try ServiceTracing(S.self, settings, loops, log, telemetry)
+      let observer = OutboundTelemetry(tracer: tracing.tracer, registry: telemetry.registry)
+      outbound = try HTTPClient(
+        loops: loops.loops, configuration: Self.outbound(S.self, settings), logger: log, observer: observer)
+      database = try S.hasDatabase ? Self.connecting(S.self, settings, loops, log, tracing.tracer) : nil
     } catch {
       loops.shutDown()
       throw error
     }
-    outbound = HTTPClient(loops: loops.loops, configuration: Self.outbound(S.self, settings), logger: log)
     telemetry.sink?.gather(on: loops.loops)
     self.loops = loops
     self.telemetry = telemetry
+    telemetry.registry.describeProcess(S.program)
+    telemetry.registry.describe(loops)
+    telemetry.registry.describe(outbound)
+    if let database { telemetry.registry.describe(database) }
+  }
+
+  private static func connecting<S: Service>(
+    _ service: S.Type, _ settings: Settings, _ loops: EventLoopGroup, _ log: Logger, _ tracer: Tracer
+  ) throws -> Database {
+    let configuration = try database(S.self, settings)
+    // Statements are of no interest to anybody when no call is recorded.
+    let observer = tracer.isActive ? StatementSpans(tracer: tracer, configuration: configuration) : nil
+    return try Database(configuration, group: loops, log: log, observer: observer)
   }
 
   /// Waits for the database, and sees that it is the one that this program expects.
@@ -46,6 +63,7 @@ final class ServiceResources: Sendable {
   func close() async {
     await outbound.shutDown()
     await database?.shutDown()
+    await tracing.shutDown()
     loops.shutDown()
   }
 

@@ -8,8 +8,12 @@ public struct ServiceTelemetry: Sendable {
   /// Where log lines are written; nil for a log of somebody else's, as in tests.
   public let sink: LogSink?
 
-  /// Metrics in `registry`, lines to `sink`.
-  public init(registry: PrometheusRegistry = PrometheusRegistry(), sink: LogSink? = nil) {
+  /// Where spans go when no collector is set; nil for nowhere.
+  public let spans: (any SpanSink)?
+
+  /// Metrics in `registry`, lines to `sink`, spans to `spans` unless the settings name a collector.
+  public init(registry: PrometheusRegistry = PrometheusRegistry(), sink: LogSink? = nil, spans: (any SpanSink)? = nil) {
+    self.spans = spans
     self.registry = registry
     self.sink = sink
   }

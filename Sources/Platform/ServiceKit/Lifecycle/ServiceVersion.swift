@@ -18,7 +18,8 @@ enum ServiceVersion {
   /// Names and versions, in the order in which they are printed.
   static func lines(of program: String) -> [(name: String, version: String)] {
     [
-      (program, number), ("build", isDebugBuild ? "debug" : "release"), ("swift", swift), ("nghttp2", nghttp2),
+      (program, number), ("build", isDebugBuild ? "debug" : "release"), ("build_id", BuildIdentifier.text), ("swift", swift),
+      ("nghttp2", nghttp2),
       ("openssl", String(cString: OpenSSL_version(0))), ("libpq", libpq), ("libcurl", libcurl),
       ("tzdata", timeZones),
     ]

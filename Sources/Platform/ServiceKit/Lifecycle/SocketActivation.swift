@@ -18,6 +18,7 @@ public struct SocketActivation: Sendable, Equatable {
   /// other name (systemd names them after the unit) for clear-text HTTP/2.
   ///
   /// - Parameters:
+  ///   - environment: The variables of the process.
   ///   - pid: The id of this process: the variables may be meant for a parent.
   ///   - first: The number of the first descriptor, which the protocol fixes at 3.
   public init(environment: [String: String], pid: Int32 = getpid(), first: Int32 = 3) {

@@ -11,7 +11,9 @@ public struct SystemdNotifier: Sendable {
 
   /// Reads `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`.
   ///
-  /// - Parameter pid: The id of this process; a watchdog for another one is none of ours.
+  /// - Parameters:
+  ///   - environment: The variables of the process.
+  ///   - pid: The id of this process; a watchdog for another one is none of ours.
   public init(environment: [String: String], pid: Int32 = getpid()) {
     path = environment["NOTIFY_SOCKET"].flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
     let isOurs = environment["WATCHDOG_PID"].map { Int32($0) == pid } ?? true

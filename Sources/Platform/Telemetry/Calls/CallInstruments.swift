@@ -30,7 +30,8 @@ final class CallInstruments: @unchecked Sendable {
   let linePrefix: [UInt8]
   let started: PrometheusCounter?
   private let registry: PrometheusRegistry?
-  private let label: String
+  /// `service/name`, or `other`.
+  let label: String
   /// The address of the metrics of calls that end OK, which are nearly all, once there are some; `finished` keeps them.
   private let ok = Atomic<UInt>(0)
   private let finished: UnsafeMutablePointer<AtomicLazyReference<Finished>>

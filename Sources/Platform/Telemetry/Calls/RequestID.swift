@@ -25,22 +25,17 @@ public enum RequestID: CallValueKey {
     return given
   }
 
-  /// Puts `request_id` and `trace_id` into every line that is logged while a call is served.
+  /// Puts `request_id`, `trace_id` and `span_id` into every line that is logged while a call is served, and the last two also
+  /// into those of any other work that has a span.
   public static let metadataProvider = Logger.MetadataProvider {
-    guard let context = CallContext.current else { return [:] }
-    var fields: Logger.Metadata = ["request_id": .string(of(context.call))]
-    if let trace = traceID(of: context.call) { fields["trace_id"] = .string(trace) }
+    var fields: Logger.Metadata = [:]
+    let call = CallContext.current?.call
+    if let call { fields["request_id"] = .string(of(call)) }
+    if let context = Span.current?.context ?? call.flatMap(Tracer.incoming) {
+      fields["trace_id"] = .string(context.traceID.description)
+      fields["span_id"] = .string(context.spanID.description)
+    }
     return fields
-  }
-
-  /// The trace id in `traceparent` (W3C Trace Context, 3.2): `00-<32 hex digits>-<16>-<2>`.
-  static func traceID(of call: any ServerCall) -> String? {
-    guard let parent = call.metadataText("traceparent") else { return nil }
-    let parts = parent.split(separator: "-", omittingEmptySubsequences: false)
-    guard parts.count >= 4, parts[1].utf8.count == 32, parts[1].utf8.contains(where: { $0 != UInt8(ascii: "0") }),
-      parts[1].utf8.allSatisfy({ ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x61 && $0 <= 0x66) })
-    else { return nil }
-    return String(parts[1])
   }
 
   private static func isValid(_ id: String) -> Bool {

@@ -74,7 +74,12 @@ public final class LoopbackListener: Sendable {
 
   /// A server that accepts once ``start()`` was called.
   ///
-  /// - Parameter routes: What is answered, by exact path. Paths that are missing get 404.
+  /// - Parameters:
+  ///   - address: Where it listens; port 0 lets the system choose.
+  ///   - group: The loops that serve.
+  ///   - routes: What is answered, by exact path. Paths that are missing get 404.
+  ///   - limits: What a client may take.
+  ///   - logger: Who is told what goes wrong.
   public init(
     on address: SocketAddress, group: EventLoopGroup, routes: [String: Route], limits: Limits = .init(),
     logger: Logger = Logger(label: "parley.telemetry")

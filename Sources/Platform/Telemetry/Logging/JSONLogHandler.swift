@@ -21,6 +21,10 @@ public struct JSONLogHandler: LogHandler {
   /// A handler for one logger.
   ///
   /// - Parameters:
+  ///   - label: The logger's name in each line.
+  ///   - sink: Where the lines go.
+  ///   - level: What is less is not written.
+  ///   - metadataProvider: Fields that belong to the task that logs.
   ///   - clock: Nanoseconds since 1970; the machine's clock unless a test gives its own.
   public init(
     label: String, sink: LogSink, level: Logger.Level = .info, metadataProvider: Logger.MetadataProvider? = nil,

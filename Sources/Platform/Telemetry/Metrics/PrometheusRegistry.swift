@@ -48,6 +48,13 @@ public final class PrometheusRegistry: MetricsFactory, Sendable {
     _ = series(MetricName.sanitized(name), .gauge, help, labels) { _ in .computed(read) }
   }
 
+  /// A counter that is read when it is asked for; `read` may be called on any thread, and never returns less than before.
+  public func counter(
+    _ name: String, help: String = "", labels: [(String, String)] = [], read: @escaping @Sendable () -> Double
+  ) {
+    _ = series(MetricName.counter(name), .counter, help, labels) { _ in .computed(read) }
+  }
+
   /// A histogram with these bounds, which ascend; the bounds of the first handle hold for the name.
   public func histogram(
     _ name: String, help: String = "", labels: [(String, String)] = [], bounds: [Double] = PrometheusHistogram.seconds

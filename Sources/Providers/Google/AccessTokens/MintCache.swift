@@ -19,9 +19,11 @@ public final class MintCache: CloudTokenSource {
   /// A cache before `source`.
   ///
   /// - Parameters:
+  ///   - source: Who mints what is not there.
   ///   - minimumRemaining: A token with less time left is never handed out from the cache: a client that renews its own some
   ///     minutes ahead would be back at once.
   ///   - loop: Where minting runs that is caused by callers on no loop.
+  ///   - clock: What tells how much time a token has left.
   public init(_ source: any CloudTokenSource, minimumRemaining: Duration = .seconds(600), on loop: EventLoop, clock: GoogleClock)
   {
     self.source = source

@@ -23,8 +23,12 @@ public final class ServiceAccountMinter: CloudTokenSource {
   /// A minter for the account of `key`.
   ///
   /// - Parameters:
+  ///   - key: Whose account signs.
   ///   - tokenURI: Where to ask instead of where the key file says.
   ///   - timeout: How long all attempts may take together.
+  ///   - http: The way out.
+  ///   - clock: What dates the assertions.
+  ///   - log: Who is told of failed attempts.
   public init(
     _ key: ServiceAccountKey, tokenURI: String? = nil, timeout: Duration = .seconds(10), over http: any HTTPSending,
     clock: GoogleClock, log: Logger

@@ -31,7 +31,13 @@ public final class JWKSCache: Sendable {
 
   /// A cache that has fetched nothing yet.
   ///
-  /// - Parameter loop: Where fetches run that are caused by callers on no loop.
+  /// - Parameters:
+  ///   - source: Where the keys are.
+  ///   - policy: How long keys hold, and how often they are fetched.
+  ///   - http: The way out.
+  ///   - loop: Where fetches run that are caused by callers on no loop.
+  ///   - clock: What tells how old they are.
+  ///   - log: Who is told of failed fetches.
   public init(
     _ source: KeySource, policy: KeyPolicy = .init(), over http: any HTTPSending, on loop: EventLoop, clock: GoogleClock,
     log: Logger

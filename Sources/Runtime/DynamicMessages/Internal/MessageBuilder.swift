@@ -49,7 +49,7 @@ struct MessageBuilder {
         })
     }
     try FieldRules.check(fields, of: name, isMapEntry: isMapEntry)
-    let layout = SlotPlan(fields, oneofCount: proto.oneofDecl.count)
+    let layout = SlotPlan(fields)
     return MessageDescriptor(name, slotSize: layout.size, fields: layout.fields, isMapEntry: isMapEntry)
   }
 

@@ -42,9 +42,11 @@ struct Poller: ~Copyable {
   }
 
   /// Waits until a descriptor is ready or `milliseconds` have passed (-1: for ever, 0: not at all).
-  func wait(milliseconds: Int32, _ body: (DescriptorWatch, Readiness) -> Void) {
+  ///
+  /// - Returns: How many were ready.
+  func wait(milliseconds: Int32, _ body: (DescriptorWatch, Readiness) -> Void) -> Int {
     let count = epoll_wait(descriptor, events, Self.batch, milliseconds)
-    guard count > 0 else { return }
+    guard count > 0 else { return 0 }
     for index in 0..<Int(count) {
       let event = events[index]
       guard let pointer = event.data.ptr else {
@@ -57,6 +59,7 @@ struct Poller: ~Copyable {
         body(watch, Self.readiness(event.events))
       }
     }
+    return Int(count)
   }
 
   private func control(_ operation: Int32, _ watch: DescriptorWatch) -> Int32 {

@@ -61,6 +61,7 @@ extension HTTP2Connection {
     stream.handler = handler
     stream.markRequestSubmitted(endsStream: endsStream)
     add(stream)
+    resources.statistics.streamsOpened &+= 1
     scheduleFlush()
     return stream
   }

@@ -12,7 +12,7 @@ extension HTTP2Connection {
   /// Reads what the socket holds, at most a few buffers of it, so that the loop's other connections have their turn.
   private func readSocket() {
     for _ in 0..<4 {
-      guard !isClosed, !isReadingPaused else { return }
+      guard !isClosed, !isReadingPaused, !mustClose else { return }
       let count = recv(descriptor, resources.readBuffer.baseAddress, resources.readBuffer.count, 0)
       if count > 0 {
         received(UnsafeRawBufferPointer(rebasing: resources.readBuffer[..<count]))
@@ -32,17 +32,20 @@ extension HTTP2Connection {
     guard let tls else { return received(plaintext: bytes) }
     var ciphertext = bytes
     let plaintext = resources.plaintext()
+    var isPlaintext = false
     while !isClosed {
       let event = tls.receive(&ciphertext, into: plaintext, output: resources.records)
       flushRecords()
       // The socket may have failed just now.
       guard !isClosed else { return }
       switch event {
-      case .needsInput: return
+      case .needsInput: return noteRecord(isWhole: isPlaintext)
       case .established:
         peerCertificate = tls.peerCertificate
         openSession()
-      case .plaintext(let count): received(plaintext: UnsafeRawBufferPointer(rebasing: plaintext[..<count]))
+      case .plaintext(let count):
+        isPlaintext = true
+        received(plaintext: UnsafeRawBufferPointer(rebasing: plaintext[..<count]))
       case .closed: return close(streams.isEmpty ? nil : HTTP2Error(.connectionClosed, "the peer closed the connection"))
       case .failed: return close(HTTP2Error(.tlsFailed, tls.failure?.description ?? "TLS failed"))
       }
@@ -50,7 +53,9 @@ extension HTTP2Connection {
   }
 
   private func received(plaintext bytes: UnsafeRawBufferPointer) {
-    if role == .server { feedInOrder(bytes) } else { feed(bytes) }
+    guard role == .server else { return feed(bytes) }
+    feedInOrder(bytes)
+    noteHeaders()
   }
 
   func startTLS() {
@@ -67,7 +72,7 @@ extension HTTP2Connection {
 
   /// Gives bytes to nghttp2, whose callbacks run before this returns.
   func feed(_ bytes: UnsafeRawBufferPointer) {
-    guard let base = bytes.baseAddress, !bytes.isEmpty, !isClosed else { return }
+    guard let base = bytes.baseAddress, !bytes.isEmpty, !isClosed, !mustClose else { return }
     isFeeding = true
     let result = nghttp2_session_mem_recv(session, base.assumingMemoryBound(to: UInt8.self), bytes.count)
     isFeeding = false
@@ -78,7 +83,6 @@ extension HTTP2Connection {
     if result < 0 {
       let message = String(cString: nghttp2_strerror(Int32(result)))
       if failure == nil { failure = HTTP2Error(.protocolError, message) }
-      isReadingPaused = true
     }
     scheduleFlush()
   }
@@ -97,6 +101,7 @@ extension HTTP2Connection {
       headersBlock = Unmanaged.passUnretained(stream.headers)
       fillsTrailers = false
       history.open(id)
+      resources.statistics.streamsOpened &+= 1
       delegate?.connection(self, opened: stream)
       return 0
     }
@@ -123,20 +128,24 @@ extension HTTP2Connection {
   /// A few bytes of HPACK can repeat a field without end: far over the limit nothing good can follow.
   private func headersOverflowed(_ block: Unmanaged<HeaderBlock>) -> Int32 {
     let most = headerListBytes * resources.limits.headerListTolerance
-    guard block._withUnsafeGuaranteedRef({ $0.listBytes }) > most else { return 0 }
+    guard block._withUnsafeGuaranteedRef({ $0.listBytes }) > most else {
+      let id = headersStream.map { $0._withUnsafeGuaranteedRef { $0.id } } ?? 0
+      guard id != longHeadersStream else { return 0 }
+      longHeadersStream = id
+      return chargeInside(.longHeaders)
+    }
     violated(.enhanceYourCalm, "a header list of more than \(most) bytes")
     return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
   }
 
   func dataChunk(_ id: Int32, _ bytes: UnsafeRawBufferPointer) -> Int32 {
-    guard let reference = reference(id) else {
-      unreportedBytes += bytes.count
-      return 0
-    }
+    unreportedBytes += bytes.count
+    guard let reference = reference(id) else { return 0 }
     reference._withUnsafeGuaranteedRef { stream in
       stream.unopenedBytes += bytes.count
       if stream.inbound.append(bytes) { borrowingStreams.append(reference) }
       stream.handler?.streamReceivedData(stream)
+      countInbound(stream)
     }
     return 0
   }
@@ -147,10 +156,13 @@ extension HTTP2Connection {
     case NGHTTP2_DATA.rawValue:
       if header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0, let reference = reference(header.stream_id) {
         reference._withUnsafeGuaranteedRef { remoteEnded($0) }
+      } else if header.flags & UInt8(NGHTTP2_FLAG_PADDED.rawValue) != 0 {
+        return judgePadding(frame)
       }
     case NGHTTP2_HEADERS.rawValue:
       headersStream?._withUnsafeGuaranteedRef { headersReceived($0, header) }
     case NGHTTP2_RST_STREAM.rawValue:
+      resources.statistics.resetsReceived += 1
       stream(header.stream_id)?.isResetByPeer = true
     case NGHTTP2_SETTINGS.rawValue:
       if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0 { becameReady() }
@@ -219,6 +231,7 @@ extension HTTP2Connection {
     reference(id)?._withUnsafeGuaranteedRef { stream in
       guard !stream.isClosed else { return }
       if role == .server && !stream.isRemoteClosed && !stream.isResetByPeer { history.abandon(id) }
+      if error != .noError && !stream.isResetByPeer { countReset(of: stream) }
       remove(stream, error)
     }
     return 0

@@ -16,12 +16,15 @@ extension HTTP2Connection {
     isFlushScheduled = false
     guard !isClosed else { return }
     flush()
-    if !isClosed { reclaimStreams() }
+    guard !isClosed else { return }
+    reclaimStreams()
+    if role == .server { settle() }
+    if unreportedBytes > 0 && backlog == nil && mayOpenWindow { scheduleFlush() }
   }
 
   private func flush() {
     guard writeBacklog() else {
-      if session != nil { boundOutput() }
+      if session != nil && !isClosed { boundOutput() }
       return
     }
     guard session != nil else { return }
@@ -47,15 +50,15 @@ extension HTTP2Connection {
   /// nghttp2 has nothing more to read or to write: after a GOAWAY, or an error that it told the peer about.
   private var isFinished: Bool { nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0 }
 
-  /// Tells the peer how much more it may send, once per tick instead of once per request.
+  /// Tells the peer how much more it may send, once per tick instead of once per request. All that came counts as consumed, taken
+  /// or not, until too much waits: a stream that nobody reads must not keep the others from their requests.
   private func reportConsumption() {
-    guard unreportedBytes > 0 else { return }
+    guard unreportedBytes > 0, mayOpenWindow else { return }
     nghttp2_session_consume_connection(session, unreportedBytes)
     unreportedBytes = 0
   }
 
   func openWindow(_ stream: HTTP2Stream, _ count: Int) {
-    unreportedBytes += count
     if !stream.isRemoteClosed && !stream.isClosed { nghttp2_session_consume_stream(session, stream.id, count) }
     scheduleFlush()
   }
@@ -65,14 +68,27 @@ extension HTTP2Connection {
 
   /// A peer that makes us answer more than it reads is not read from until it has caught up.
   private func boundOutput() {
-    let waiting = backlog?.count ?? 0
-    let queued = nghttp2_session_get_outbound_queue_size(session) * Self.queuedFrameBytes
-    let isFull = waiting > 0 && waiting + queued > resources.limits.outputBytes
-    let pauses = isFull || mustClose
+    let pauses = (backlog.map(isTooMuch) ?? false) || mustClose
+    guard !isClosed else { return }
     if pauses != isReadingPaused {
       isReadingPaused = pauses
       updateInterest()
     }
+  }
+
+  /// Whether more waits behind `backlog` than the peer may leave there. Far more ends the connection: what waits then comes of calls
+  /// that were read long before.
+  private func isTooMuch(_ backlog: ByteBuffer) -> Bool {
+    let limits = resources.limits
+    let frames = nghttp2_session_get_outbound_queue_size(session)
+    if frames > limits.queuedFrames * 2 {
+      resources.statistics.connectionsEndedForAbuse += 1
+      close(HTTP2Error(.abuse, "too_many_queued_frames"))
+    } else if mustClose && !isLeaving {
+      isLeaving = true
+      loop.arm(timer, after: limits.farewellTime)
+    }
+    return frames > limits.queuedFrames || backlog.count + frames * Self.queuedFrameBytes > limits.outputBytes
   }
 
   private func updateInterest() {
@@ -92,6 +108,7 @@ extension HTTP2Connection {
       let count = send(descriptor, backlog.bytes.baseAddress, backlog.count, Int32(MSG_NOSIGNAL))
       if count >= 0 {
         backlog.removeFirst(count)
+        vigil.socketProgress += count
       } else if errno == EAGAIN || errno == EWOULDBLOCK {
         updateInterest()
         return false
@@ -159,6 +176,7 @@ extension HTTP2Connection {
   func takeData(_ header: UnsafePointer<UInt8>, _ stream: HTTP2Stream, _ length: Int, padding: Int) -> Int32 {
     frames._withUnsafeGuaranteedRef { frames in
       guard frames.count < HTTP2LoopResources.writeBytes else { return NGHTTP2_ERR_WOULDBLOCK.rawValue }
+      if length >= Conduct.usefulBytes || length == stream.outbound.count { conduct.work &+= 1 }
       frames.append(UnsafeRawBufferPointer(start: header, count: 9))
       if padding > 0 { frames.append(UInt8(padding - 1)) }
       frames.append(UnsafeRawBufferPointer(start: stream.outbound.bytes.baseAddress, count: length))
@@ -166,6 +184,7 @@ extension HTTP2Connection {
         memset(frames.reserve(padding - 1), 0, padding - 1)
         frames.commit(padding - 1)
       }
+      held.outbound -= length
       stream.sent(length)
       return 0
     }

@@ -34,6 +34,7 @@ extension HTTP2Connection {
 
   private func endUnreadRequests() {
     for request in unreadRequests where request.end <= loop.now && isUnread(request) {
+      resources.statistics.resetsSent += 1
       nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), request.id, HTTP2ErrorCode.noError.rawValue)
     }
     unreadRequests.removeAll { $0.end <= loop.now }

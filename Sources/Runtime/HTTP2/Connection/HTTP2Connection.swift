@@ -62,12 +62,23 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   var fillsTrailers = false
   var scanner = FrameScanner()
   var history = StreamHistory()
+  var conduct = Conduct()
+  /// The stream whose header list was found to be too long last.
+  var longHeadersStream: Int32 = 0
   // SAFETY: emptied when the feed ends; streams that close live on to the end of the tick.
   var borrowingStreams: [Unmanaged<HTTP2Stream>] = []
   var unreportedBytes = 0
   /// Streams whose response is on its way although their request has not ended.
   var unreadRequests: [UnreadRequest] = []
   var unreadTimer: LoopTimer?
+  /// What the passing of time means for this connection, beyond its handshake and its end (server only).
+  var vigil = ConnectionVigil()
+  /// Fires when the vigil has to look.
+  var vigilTimer: LoopTimer?
+  /// What waits here in memory (server only).
+  var held = HeldBytes()
+  /// Handlers of this connection's calls that are suspended: their streams may be gone already.
+  package var runningHandlers = 0
   var isFlushScheduled = false
   var isFeeding = false
   var closesAfterFeed = false
@@ -77,11 +88,16 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   /// What the peer said when it announced the end (client only).
   package internal(set) var goaway: HTTP2Goaway?
   var drainPhase = 0
+  var isLeaving = false
   var outstandingPings: [OutstandingPing] = []
   var pingsSent: UInt64 = 0
   let timer = LoopTimer()
   /// When the peer sent something for the last time, to the tick.
   package internal(set) var lastActivity: MonotonicInstant
+  /// When the last stream ended, or the handshake did.
+  var idleSince: MonotonicInstant
+  /// When it was accepted, or connected, to the tick.
+  package let openedAt: MonotonicInstant
   /// For whatever the delegate keeps per connection.
   package var attachment: AnyObject?
 
@@ -99,6 +115,8 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     self.delegate = delegate
     loop = resources.loop
     lastActivity = loop.now
+    idleSince = loop.now
+    openedAt = loop.now
     timer.onFire = { [unowned self] in timerFired() }
   }
 
@@ -173,6 +191,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     isClosed = true
     loop.disarm(timer)
     if let unreadTimer { loop.disarm(unreadTimer) }
+    endVigil()
     unreadRequests = []
     watch?.cancel()
     watch = nil
@@ -183,6 +202,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     backlog = nil
     Glibc.close(descriptor)
     descriptor = -1
+    releaseAll()
     loop.keepUntilEndOfTick(self)
     abandonPings()
     delegate?.connectionClosed(self, failure)
@@ -216,9 +236,8 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     streams[index].index = index
     closedStreams.append(streams.removeLast())
     stream.isClosed = true
-    // What nobody took still counts against the connection's window.
-    unreportedBytes += stream.unopenedBytes
-    stream.unopenedBytes = 0
+    release(stream)
+    if streams.isEmpty { idleSince = loop.now }
     stream.handler?.streamClosed(stream, error)
     if headersStream?.toOpaque() == Unmanaged.passUnretained(stream).toOpaque() {
       headersStream = nil
@@ -228,30 +247,37 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
 
   /// Streams that closed during this tick may be reused only after everything that could still point at them.
   func reclaimStreams() {
-    while let stream = closedStreams.popLast() { resources.giveBack(stream) }
+    while let stream = closedStreams.popLast() {
+      // A server's handlers are reused with their streams. A call would stay, with its channel, until somebody calls again.
+      if role == .client { stream.handler = nil }
+      resources.giveBack(stream)
+    }
   }
 
   // MARK: Time
 
   private func timerFired() {
     let limits = resources.limits
+    if mustClose { return close(failure) }
     if drainPhase == 1 { return sendFinalGoaway() }
     // Nothing is left to do but to say goodbye, and the peer does not read even that.
     if drainPhase == 2 && streams.isEmpty { return close(failure) }
     guard isReady else {
       return close(HTTP2Error(.handshakeTimeout, "no HTTP/2 preface and SETTINGS within \(limits.handshakeTimeout)"))
     }
-    let idleSince = loop.now.duration(since: lastActivity)
-    let isIdle = streams.isEmpty && idleSince >= limits.idleTimeout
+    let idleTime = loop.now.duration(since: idleSince)
+    let isIdle = streams.isEmpty && idleTime >= limits.idleTimeout
     if isIdle && role == .server && drainPhase == 0 { return drain() }
     // A client's idle connection stays; its next look is a whole timeout away.
-    loop.arm(timer, after: streams.isEmpty && !isIdle ? limits.idleTimeout - idleSince : limits.idleTimeout)
+    loop.arm(timer, after: streams.isEmpty && !isIdle ? limits.idleTimeout - idleTime : limits.idleTimeout)
   }
 
   func becameReady() {
     guard !isReady else { return }
     isReady = true
+    idleSince = loop.now
     loop.arm(timer, after: resources.limits.idleTimeout)
+    if role == .server { beginVigil() }
     delegate?.connectionIsReady(self)
   }
 }

@@ -18,6 +18,9 @@ struct StreamHistory {
 
   private static let keptEntries = 256
 
+  /// Whether identifiers were skipped.
+  var hasGaps: Bool { !skipped.isEmpty }
+
   /// The highest identifier of a request; -1 before the first.
   private(set) var highest: Int32 = -1
   private var skipped: [ClosedRange<Int32>] = []

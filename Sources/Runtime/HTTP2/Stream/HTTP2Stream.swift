@@ -15,6 +15,13 @@ package protocol HTTP2StreamHandler: AnyObject {
   func streamDrained(_ stream: HTTP2Stream)
   /// The stream is over. It must not be touched afterwards: it will serve somebody else.
   func streamClosed(_ stream: HTTP2Stream, _ error: HTTP2ErrorCode)
+  /// Requests that are not whole take too much memory, and this one is to be refused (server only). Not from inside nghttp2.
+  func streamOverBudget(_ stream: HTTP2Stream)
+}
+
+extension HTTP2StreamHandler {
+  /// Resets the stream.
+  package func streamOverBudget(_ stream: HTTP2Stream) { stream.reset(.enhanceYourCalm) }
 }
 
 /// One request and its response. Recycled when it is over, with its buffers and its handler.
@@ -46,6 +53,8 @@ package final class HTTP2Stream {
   /// The peer has ended its side.
   package internal(set) var isRemoteClosed = false
   var isResetByPeer = false
+  /// The reset that it is going to end with has been counted.
+  var isCharged = false
   /// The stream is over.
   package internal(set) var isClosed = true
   /// The request never left this side: its connection ended first, or took no new streams any more (client only).
@@ -56,6 +65,15 @@ package final class HTTP2Stream {
   private var isDeferred = false
   /// At how many waiting bytes the handler is told; -1 when it did not ask.
   private var drainMark = -1
+  /// What the connection counts of ``outbound`` and of ``inbound``.
+  var countedOutbound = 0
+  var countedInbound = 0
+  /// Bytes that one message may take beyond the stream's window.
+  var admitted = 0
+  var awaitsAdmission = false
+  /// How it gets on, as seen by the last look.
+  var writing = StreamProgress()
+  var reading = StreamProgress()
 
   init(on connection: HTTP2Connection) { owner = .passUnretained(connection) }
 
@@ -76,10 +94,14 @@ package final class HTTP2Stream {
     isRemoteClosed = false
     isUnsent = false
     isResetByPeer = false
+    isCharged = false
     isOutboundFinished = false
     outboundTrailers = nil
     isDeferred = false
     drainMark = -1
+    awaitsAdmission = false
+    writing = StreamProgress()
+    reading = StreamProgress()
   }
 
   // MARK: Sending
@@ -99,6 +121,7 @@ package final class HTTP2Stream {
   /// Tells the connection that ``outbound`` has grown.
   package func outboundGrew() {
     guard !isClosed else { return }
+    countOutbound()
     resumeSending()
   }
 
@@ -107,6 +130,7 @@ package final class HTTP2Stream {
     guard !isClosed, !isOutboundFinished else { return }
     isOutboundFinished = true
     outboundTrailers = trailers
+    countOutbound()
     resumeSending()
   }
 
@@ -121,6 +145,20 @@ package final class HTTP2Stream {
   /// - Parameter lowWater: The bytes, checked as DATA frames leave. With more than 0 a writer is woken while there still is
   ///   something to send, so that a stream that waits for its writer does not run dry.
   package func notifyWhenDrained(to lowWater: Int = 0) { drainMark = lowWater }
+
+  /// Whether the connection and the process have memory for one more message to wait in.
+  @inline(__always)
+  package var hasRoom: Bool { owner._withUnsafeGuaranteedRef { $0.hasRoomForResponses } }
+
+  /// Asks for ``HTTP2StreamHandler/streamDrained(_:)`` when there may be room again.
+  package func notifyWhenRoom() { owner._withUnsafeGuaranteedRef { $0.awaitRoom(self) } }
+
+  @inline(__always)
+  private func countOutbound() {
+    let count = outbound.count
+    owner._withUnsafeGuaranteedRef { $0.countOutbound(count - countedOutbound) }
+    countedOutbound = count
+  }
 
   private func endUnreadRequest() {
     guard !isRemoteClosed else { return }
@@ -160,6 +198,8 @@ package final class HTTP2Stream {
   /// The bytes of a DATA frame are on their way.
   func sent(_ count: Int) {
     outbound.removeFirst(count)
+    countedOutbound -= count
+    writing.bytes += count
     if outbound.count <= drainMark {
       drainMark = -1
       handler?.streamDrained(self)
@@ -171,13 +211,36 @@ package final class HTTP2Stream {
   /// Takes `count` bytes from ``inbound`` for good and lets the peer send as many more.
   package func consume(_ count: Int) {
     inbound.removeFirst(count)
-    openWindow(count)
+    owner._withUnsafeGuaranteedRef { $0.countInbound(self) }
+    openWindowForTaken()
+  }
+
+  /// Lets the peer send as much more as was taken from ``inbound`` since the last time.
+  package func openWindowForTaken() { openWindow(unopenedBytes - inbound.count) }
+
+  /// Lets the peer send on although what it sent still waits here, for something of `total` bytes that is wanted whole: at once
+  /// when it fits into the stream's window or the connection's budget, else as soon as it does.
+  ///
+  /// - Returns: Whether it is let in now.
+  @discardableResult
+  package func openWindow(toHold total: Int) -> Bool {
+    guard unopenedBytes > 0 else { return true }
+    return owner._withUnsafeGuaranteedRef { $0.openWindow(self, toHold: total) }
+  }
+
+  /// What was to be held whole has been taken.
+  package func taken() {
+    guard admitted > 0 else { return }
+    owner._withUnsafeGuaranteedRef { $0.releaseAdmission(self) }
   }
 
   /// Lets the peer send more although what it sent still waits here: for whoever bounds the waiting bytes in another way.
   package func openWindow(_ count: Int) {
     guard count > 0 else { return }
     unopenedBytes -= count
-    owner._withUnsafeGuaranteedRef { $0.openWindow(self, count) }
+    owner._withUnsafeGuaranteedRef {
+      $0.countInbound(self)
+      $0.openWindow(self, count)
+    }
   }
 }

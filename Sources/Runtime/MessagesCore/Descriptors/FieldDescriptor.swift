@@ -26,8 +26,22 @@ public struct FieldDescriptor: Sendable {
 
   /// The scalar types of the `.proto` language.
   public enum Scalar: UInt8, Sendable {
-    case int32, sint32, sfixed32, int64, sint64, sfixed64, uint32, fixed32, uint64, fixed64, float, double, bool, string,
-      bytes
+    /// An `Int32`: as a varint, as one that is short for small negative numbers too, as four bytes.
+    case int32, sint32, sfixed32
+    /// An `Int64`: as a varint, as one that is short for small negative numbers too, as eight bytes.
+    case int64, sint64, sfixed64
+    /// A `UInt32`: as a varint, as four bytes.
+    case uint32, fixed32
+    /// A `UInt64`: as a varint, as eight bytes.
+    case uint64, fixed64
+    /// A `Float` and a `Double`.
+    case float, double
+    /// A `Bool`, four bytes in its slot.
+    case bool
+    /// A `String`, which is UTF-8 on the wire.
+    case string
+    /// ``Bytes``.
+    case bytes
   }
 
   /// The number on the wire, 1 to 536,870,911.

@@ -11,7 +11,9 @@ public struct ClientStream<Request: Message, Response: Message>: Sendable {
 
   /// Sends a request; suspends while the server reads more slowly than the caller writes.
   ///
-  /// - Parameter compressed: Whether to use the call's compression, if it has one, for this message.
+  /// - Parameters:
+  ///   - request: The message.
+  ///   - compressed: Whether to use the call's compression, if it has one, for this message.
   public func send(_ request: Request, compressed: Bool = true) async throws(RPCError) {
     try await call.send(request, compressed: compressed)
   }

@@ -9,7 +9,9 @@ public struct RequestWriter<Request: Message>: Sendable {
 
   /// Sends a request; suspends while the server reads more slowly than the caller writes.
   ///
-  /// - Parameter compressed: Whether to use the call's compression, if it has one, for this message.
+  /// - Parameters:
+  ///   - request: The message.
+  ///   - compressed: Whether to use the call's compression, if it has one, for this message.
   /// - Throws: ``RPCError`` once the call has ended: its status, or ``StatusCode/cancelled`` with the cause ``CallHasEnded`` when
   ///   that was OK.
   public func write(_ request: Request, compressed: Bool = true) async throws(RPCError) {

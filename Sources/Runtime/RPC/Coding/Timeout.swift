@@ -25,7 +25,9 @@ public enum Timeout {
   public static func encode(_ duration: Duration) -> String {
     let (seconds, attoseconds) = duration.components
     guard seconds >= 0, attoseconds >= 0 else { return "0n" }
-    let nanoseconds = seconds < 9_000_000_000 ? seconds * 1_000_000_000 + attoseconds / 1_000_000_000 : Int64.max
+    // Beyond what nanoseconds can count only whole hours matter.
+    guard seconds < 9_000_000_000 else { return "\(min(seconds / 3_600 + (seconds % 3_600 == 0 ? 0 : 1), 99_999_999))H" }
+    let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000 + (attoseconds % 1_000_000_000 == 0 ? 0 : 1)
     let units: [(Character, Int64)] = [
       ("n", 1), ("u", 1_000), ("m", 1_000_000), ("S", 1_000_000_000), ("M", 60_000_000_000), ("H", 3_600_000_000_000),
     ]

@@ -7,6 +7,9 @@ public struct MethodRoute: Sendable {
   public let method: MethodInfo
   /// The code that serves it.
   public var serve: Serve
+  /// Whether its calls go on for as long as their callers like and mean nothing to anybody: a server that drains ends them as
+  /// UNAVAILABLE instead of waiting for them.
+  public var endsWithServer = false
 
   /// Joins a method with the code that serves it.
   public init(_ method: MethodInfo, _ serve: @escaping Serve) {
@@ -73,5 +76,12 @@ public struct ServiceRoutes: Sendable {
   public init(_ descriptor: ServiceDescriptor, _ methods: [MethodRoute]) {
     self.descriptor = descriptor
     self.methods = methods
+  }
+
+  /// These routes, with calls that a server ends when it drains: see ``MethodRoute/endsWithServer``.
+  public func endingWithServer() -> ServiceRoutes {
+    var routes = self
+    for index in routes.methods.indices { routes.methods[index].endsWithServer = true }
+    return routes
   }
 }

@@ -1,19 +1,21 @@
 internal import Buffers
 internal import HTTP2
 internal import RPC
+internal import RPCWire
 
 /// Requests whose headers depend on their one message: the unary calls of Connect.
 extension CallAttempt {
   /// Sends the whole request.
   func submit(on connection: HTTP2Connection, _ message: ByteBuffer, _ wanted: MessageCompression) throws(RPCError) {
     reserved = nil
+    sentBytes += message.count
     isSendingFinished = true
     // Nothing is nothing in every encoding.
     let compression = message.isEmpty ? .identity : wanted
     var body = message
     if compression != .identity {
       body = ByteBuffer(capacity: message.count / 2)
-      try part.coding.compressing(compression, into: body) { $0.append(message.bytes) }
+      part.coding.compressing(compression, into: body) { $0.append(message.bytes) }
     }
     if plan.usesGET, body.count <= ConnectQuery.maximumBytes {
       let query = ConnectQuery.make(body.bytes, compression, plan.codec)

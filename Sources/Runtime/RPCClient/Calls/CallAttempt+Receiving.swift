@@ -133,6 +133,7 @@ extension CallAttempt {
         frame.isCompressed
         ? try part.coding.restoring(bytes, responseCompression, maximumBytes: plan.maximumResponseBytes, body) : try body(bytes)
       removeFirst(frame.end)
+      takenBytes += frame.end - frame.start
       hasTakenBody = true
       if scannedBytes > 0 {
         scannedBytes -= frame.end
@@ -147,7 +148,7 @@ extension CallAttempt {
   /// The next response, decoded.
   func receive<M: Message>(_ type: M.Type) async throws(RPCError) -> M? {
     guard let frame = try await nextMessage() else { return nil }
-    return try take(frame) { (bytes) throws(RPCError) in try part.coding.decode(type, bytes) }
+    return try take(frame) { (bytes) throws(RPCError) in try part.coding.response(type, bytes, plan.codec) }
   }
 
   /// The next response as bytes.

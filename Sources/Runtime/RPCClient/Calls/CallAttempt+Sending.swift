@@ -1,5 +1,6 @@
 internal import Buffers
 internal import Compression
+internal import ConnectWire
 internal import HTTP2
 internal import MessagesCore
 internal import RPC
@@ -10,7 +11,7 @@ extension CallAttempt {
   ///
   /// - Throws: The status of a call that has ended, or an error of the message itself; the call goes on after that.
   func add<M: Message>(_ message: M, compressed: Bool) throws(RPCError) {
-    try add(compressed: compressed) { (buffer) throws(RPCError) in try part.coding.encode(message, into: buffer) }
+    try add(compressed: compressed) { (buffer) throws(RPCError) in try part.coding.add(message, plan.codec, to: buffer) }
   }
 
   /// Adds a request that is encoded already.
@@ -74,6 +75,7 @@ extension CallAttempt {
       throw error
     }
     output.overwrite(bigEndian: UInt32(output.count - start - Envelope.prefixBytes), at: start + 1)
+    sentBytes += output.count - start - Envelope.prefixBytes
     replay?.append(UnsafeRawBufferPointer(rebasing: output.bytes[start...]))
     stream.outboundGrew()
   }
@@ -82,6 +84,7 @@ extension CallAttempt {
   func send(_ replay: ReplayBuffer) {
     guard let stream, !replay.bytes.isEmpty else { return }
     stream.outbound.append(replay.bytes)
+    sentBytes += replay.bytes.count
     stream.outboundGrew()
   }
 }

@@ -1,4 +1,5 @@
 internal import Buffers
+internal import ConnectWire
 internal import EventLoop
 internal import HTTP2
 internal import RPC
@@ -25,6 +26,9 @@ final class CallAttempt: HTTP2StreamHandler, @unchecked Sendable {
   var reserved: HTTP2Connection?
   /// Whether the one message of a body without frames was taken.
   var hasTakenBody = false
+  /// Bytes of messages that were added, and that were taken, as they are on the wire.
+  var sentBytes = 0
+  var takenBytes = 0
   /// Whether nothing more will be sent.
   var isSendingFinished = false
   /// Whether, when the attempt ended, the connection had taken all that was added: whoever waited for that has had its way.
@@ -37,6 +41,8 @@ final class CallAttempt: HTTP2StreamHandler, @unchecked Sendable {
   private var isCommitted = false
   /// What was sent so far, as long as another attempt may need it.
   var replay: ReplayBuffer?
+  /// The server, for who observes the call.
+  private var observedPeer: Peer?
   /// How far the response has been looked at: so many bytes are whole messages that nobody took yet.
   var scannedBytes = 0
   var scannedMessages = 0
@@ -65,6 +71,7 @@ final class CallAttempt: HTTP2StreamHandler, @unchecked Sendable {
   }
 
   func open(on connection: HTTP2Connection, _ headers: HeaderList, endsStream: Bool) -> Bool {
+    if plan.observation != nil { observedPeer = Peer(address: connection.peer.host, port: connection.peer.port) }
     stream = connection.request(headers, endsStream: endsStream, handler: self)
     guard stream == nil else { return true }
     part.connectionIsExhausted(connection)
@@ -107,10 +114,19 @@ final class CallAttempt: HTTP2StreamHandler, @unchecked Sendable {
     // Servers end calls at the deadline too; theirs may be told first.
     if result.error?.code == .cancelled, !isAbandoned, plan.deadline?.hasPassed == true { result.error = .deadlineExceeded }
     outcome = result
+    if let observation = plan.observation { report(to: observation, result.error) }
     hasSentAll = stream?.outbound.isEmpty ?? false
     part.loop.disarm(timer)
     wake(&receivers)
     wake(&writers)
+  }
+
+  private func report(to observation: any ClientCallObservation, _ error: RPCError?) {
+    var traffic = CallTraffic()
+    traffic.sent = sentBytes
+    // Messages that nobody took yet are still in the buffer, each behind its prefix.
+    traffic.received = takenBytes + max(0, inbound.count - scannedMessages * Envelope.prefixBytes)
+    observation.attemptEnds(error, traffic: traffic, peer: observedPeer)
   }
 
   func wake(_ waiting: inout [UnsafeContinuation<Void, Never>]) {

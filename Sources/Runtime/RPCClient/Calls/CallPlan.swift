@@ -4,7 +4,7 @@ internal import RPCWire
 /// What all attempts of one call have in common.
 struct CallPlan: Sendable {
   let method: MethodInfo
-  let metadata: Metadata
+  var metadata: Metadata
   let deadline: Deadline?
   let waitsForReady: Bool
   /// The most bytes that a request message may have, before it is compressed.
@@ -19,6 +19,8 @@ struct CallPlan: Sendable {
   let usesGET: Bool
   /// How failed calls are tried again.
   let retry: RetryPolicy?
+  /// Who is told what becomes of the call.
+  let observation: (any ClientCallObservation)?
   /// Attempts before this one that a server may have seen.
   var previousAttempts = 0
 
@@ -44,6 +46,7 @@ struct CallPlan: Sendable {
       case .grpcWeb: .grpcWeb
       case .connect: method.kind == .unary ? .connectUnary : .connectStream
       }
+    observation = configuration.observer?.callBegins(method, target: context.target.description)
     usesGET = options.prefersGET && wire == .connectUnary && method.idempotency == .noSideEffects
   }
 }

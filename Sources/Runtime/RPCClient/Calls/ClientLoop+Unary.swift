@@ -9,6 +9,20 @@ extension ClientLoop {
     _ method: MethodDescriptor<Request, Response>, _ request: Request, _ options: CallOptions
   ) async throws(RPCError) -> ClientResponse<Response> {
     let plan = CallPlan(method.info, options, context)
+    guard let observation = plan.observation else { return try await unary(plan, request) }
+    do throws(RPCError) {
+      let response: ClientResponse<Response> = try await unary(plan, request)
+      observation.callEnds(nil)
+      return response
+    } catch {
+      observation.callEnds(error)
+      throw error
+    }
+  }
+
+  private func unary<Request: Message, Response: Message>(
+    _ plan: CallPlan, _ request: Request
+  ) async throws(RPCError) -> ClientResponse<Response> {
     var (attempt, outcome) = await unaryAttempt(plan, request)
     if outcome.error != nil {
       let series = RetrySeries(plan, on: self)
@@ -45,6 +59,8 @@ extension ClientLoop {
   func startAttempt(_ plan: CallPlan, _ replay: ReplayBuffer? = nil) async throws(RPCError) -> CallAttempt {
     if plan.deadline?.hasPassed == true { throw .deadlineExceeded }
     let connection = try await connection(waitsForReady: plan.waitsForReady, deadline: plan.deadline)
+    var plan = plan
+    plan.observation?.attemptBegins(previousAttempts: plan.previousAttempts, metadata: &plan.metadata)
     let attempt = CallAttempt(plan, on: self)
     attempt.replay = replay
     _ = attempt.start(on: connection)
@@ -62,7 +78,7 @@ extension CallAttempt {
   func response<Response: Message>() throws(RPCError) -> ClientResponse<Response> {
     if let error = outcome?.error { throw error }
     guard let frame = endedMessage() else { throw .noResponse }
-    let message = try take(frame) { (bytes) throws(RPCError) in try part.coding.decode(Response.self, bytes) }
+    let message = try take(frame) { (bytes) throws(RPCError) in try part.coding.response(Response.self, bytes, plan.codec) }
     return ClientResponse(
       message, initialMetadata: initialMetadata ?? Metadata(), trailingMetadata: outcome?.trailingMetadata ?? Metadata(),
       wasCompressed: responseWasCompressed)

@@ -1,3 +1,4 @@
+internal import ConnectWire
 internal import RPC
 internal import RPCWire
 
@@ -30,23 +31,19 @@ struct InboundFrame {
   static func next(
     _ bytes: UnsafeRawBufferPointer, from start: Int, _ wire: WireProtocol, _ compression: MessageCompression, limit: Int
   ) -> Next {
-    let room = bytes.count - start
-    guard room >= Envelope.prefixBytes else { return .incomplete(total: Envelope.prefixBytes) }
-    let flags = bytes[start]
-    let count = Int(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: start + 1, as: UInt32.self)))
+    guard let envelope = Envelope.prefix(of: bytes, at: start) else { return .incomplete(total: Envelope.prefixBytes) }
+    let (flags, count) = (envelope.flags, envelope.count)
     let kind = flags & ~Envelope.compressed
     let isEnd = kind != 0
     guard !isEnd || kind == wire.endFlag else {
       return .malformed(RPCError(.internal, "the server sent a message with the unknown flags \(flags)"))
     }
-    let isCompressed = flags != kind
-    let most = isEnd ? max(limit, endBytes) : isCompressed ? Envelope.longest(of: limit) : limit
+    let most = isEnd ? max(limit, endBytes) : envelope.isCompressed ? Envelope.longest(of: limit) : limit
     guard count <= most else { return .tooLarge(count) }
-    guard room >= Envelope.prefixBytes + count else { return .incomplete(total: Envelope.prefixBytes + count) }
+    guard bytes.count - start >= envelope.end else { return .incomplete(total: envelope.end) }
     // Nothing is nothing in every encoding.
     let frame = InboundFrame(
-      flags: count == 0 ? kind : flags, start: start + Envelope.prefixBytes,
-      end: start + Envelope.prefixBytes + count)
+      flags: count == 0 ? kind : flags, start: start + Envelope.prefixBytes, end: start + envelope.end)
     guard !frame.isCompressed || compression != .identity else {
       return .malformed(RPCError(.internal, "the server sent a compressed message and named no encoding"))
     }

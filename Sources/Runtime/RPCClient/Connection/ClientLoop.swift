@@ -1,6 +1,8 @@
 internal import EventLoop
 internal import HTTP2
+internal import MessagesWire
 internal import RPC
+internal import RPCWire
 internal import Synchronization
 
 /// A channel's share of one loop: its connections, and who waits for one.
@@ -37,7 +39,8 @@ final class ClientLoop: ResolutionSubscriber, @unchecked Sendable {
   init(_ loop: EventLoop, _ context: ClientChannelContext) {
     self.loop = loop
     self.context = context
-    coding = MessageCoding(context.configuration)
+    coding = MessageCoding(
+      MessageDecoder(), MessageEncoder(), registry: context.configuration.registry, ignoresUnknownFields: true)
     resources = HTTP2LoopResources(loop, limits: context.configuration.http2)
     keepaliveTime = context.configuration.keepalive.effectiveTime
     next = Int.random(in: 0..<1_000)

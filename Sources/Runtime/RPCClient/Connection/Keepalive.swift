@@ -49,6 +49,7 @@ struct Keepalive {
     }
     isAsleep = false
     pinged = now
-    return .ping(until: now.advanced(by: timeout))
+    // An answer that has come by the time the next PING is due must not hold that back, however long the timeout is.
+    return .ping(until: now.advanced(by: min(time, timeout)))
   }
 }

@@ -33,7 +33,12 @@ final class RetriedCall: @unchecked Sendable {
     // The body of such a call is known with its one message, and its headers with its body: nothing that could be replayed.
     if plan.wire == .connectUnary { replay.discard() }
     let series = RetrySeries(plan, on: part)
-    return RetriedCall(try await start(part, series, replay), replay, series)
+    do throws(RPCError) {
+      return RetriedCall(try await start(part, series, replay), replay, series)
+    } catch {
+      plan.observation?.callEnds(error)
+      throw error
+    }
   }
 
   /// Makes attempts until one is on its way.
@@ -152,6 +157,8 @@ final class RetriedCall: @unchecked Sendable {
     if !isOver, let outcome = attempt.outcome, outcome.error == nil { part.context.throttle?.succeeded() }
     isOver = true
     series.end()
+    // One that is left before it has ended counts as given up, as its server sees it.
     attempt.leave()
+    attempt.plan.observation?.callEnds(failure ?? attempt.outcome?.error)
   }
 }

@@ -15,7 +15,7 @@ enum ConnectQuery {
     if !isText { query += "&base64=1" }
     if compression != .identity { query += "&compression=\(compression.rawValue)" }
     query += "&encoding=\(codec.name)&message="
-    return query + (isText ? percentEncoded(message) : urlBase64(message))
+    return query + (isText ? QueryEncoding.encode(message) : urlBase64(message))
   }
 
   private static func urlBase64(_ bytes: UnsafeRawBufferPointer) -> String {
@@ -27,20 +27,5 @@ enum ConnectQuery {
         default: byte
         }
       }, as: UTF8.self)
-  }
-
-  private static let hexadecimal = Array("0123456789ABCDEF".utf8)
-
-  private static func percentEncoded(_ bytes: UnsafeRawBufferPointer) -> String {
-    var text: [UInt8] = []
-    text.reserveCapacity(bytes.count * 2)
-    for byte in bytes {
-      switch byte {
-      case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
-        text.append(byte)
-      default: text += [UInt8(ascii: "%"), hexadecimal[Int(byte >> 4)], hexadecimal[Int(byte & 15)]]
-      }
-    }
-    return String(decoding: text, as: UTF8.self)
   }
 }

@@ -12,8 +12,9 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
   private let route: RouteEntry?
   private var stream: HTTP2Stream?
   private var task: Task<Void, Never>?
-  private var isAnswered = false
+  private var home: HTTP2Connection?
   private var isRunning = false
+  private var isAnswered = false
 
   init(on server: ServerLoop, _ handler: @escaping HTTPRoute.Handler, _ route: RouteEntry?) {
     self.server = server
@@ -31,26 +32,42 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
       answer(refusal(413, "content too large\n", stream), toHead: false)
       stream.consume(stream.inbound.count)
     } else {
-      stream.openWindow(stream.unopenedBytes)
+      stream.openWindow(toHold: expectedBytes(stream))
     }
+  }
+
+  /// What the body may come to: what its length says, or the most that it may have.
+  private func expectedBytes(_ stream: HTTP2Stream) -> Int {
+    let limit = server.configuration.maximumHTTPBodyBytes
+    return stream.headers.text(named: "content-length").flatMap(Int.init).map { min($0, limit) } ?? limit
   }
 
   func streamReceivedEnd(_ stream: HTTP2Stream) {
     guard !isAnswered else { return }
-    guard server.runningHandlers < server.configuration.maximumRunningHandlersPerLoop else {
-      return answer(refusal(503, "too many requests are running\n", stream, [("retry-after", "1")]), toHead: false)
-    }
-    server.runningHandlers += 1
-    isRunning = true
+    guard server.hasRoom(on: stream), server.runningHandlers.take(1) else { return shed(.runningHandlers, stream) }
     let request = request(stream)
+    isRunning = true
     server.running.began(route.map(RunningHandlers.name) ?? RunningHandlers.name(server.otherRoute))
     let task = Task.immediate(executorPreference: server.loop) { await self.run(request) }
     guard isRunning else { return server.running.finished() }
     self.task = task
     server.running.suspended(task)
+    home = stream.isClosed ? nil : stream.connection
+    home?.runningHandlers += 1
   }
 
   func streamDrained(_ stream: HTTP2Stream) {}
+
+  func streamOverBudget(_ stream: HTTP2Stream) {
+    guard !isAnswered else { return }
+    shed(.requestBytes, stream)
+    stream.consume(stream.inbound.count)
+  }
+
+  private func shed(_ reason: ShedReason, _ stream: HTTP2Stream) {
+    server.events.callShed(reason)
+    answer(refusal(503, "too many requests are running\n", stream, [("retry-after", "1")]), toHead: false)
+  }
 
   func streamClosed(_ stream: HTTP2Stream, _ error: HTTP2ErrorCode) {
     self.stream = nil
@@ -83,10 +100,13 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
       if !(error is CancellationError) { server.events.unexpectedHTTPError(request.path, error, incident) }
       response = .text(500, "internal error, incident \(incident)\n")
     }
-    server.runningHandlers -= 1
+    server.runningHandlers.giveBack(1)
     isRunning = false
     if let task { server.running.ended(task) }
     task = nil
+    home?.runningHandlers -= 1
+    home = nil
+    if let stream, !isAnswered, !response.body.isEmpty, !stream.hasRoom { return shed(.responseBytes, stream) }
     answer(response, toHead: request.method == "HEAD")
   }
 

@@ -14,6 +14,19 @@ extension RPCServerCall {
     discardInput()
   }
 
+  /// Refuses the call because there is too much of something; its caller is told when to come again.
+  func shed(_ reason: ShedReason) {
+    server.events.callShed(reason)
+    refuse(.overloaded)
+  }
+
+  /// The server drains. A call that goes on for as long as the server does would hold it up.
+  func serverDrains() {
+    guard let route, route.endsWithServer, !isAnswered else { return }
+    refuse(RPCError(.unavailable, "the server is stopping"))
+    stopHandler()
+  }
+
   func sendHeaders(_ stream: HTTP2Stream) {
     guard !hasSentHeaders else { return }
     hasSentHeaders = true

@@ -1,4 +1,5 @@
 internal import Buffers
+internal import ConnectWire
 internal import Glibc
 internal import HTTP2
 internal import MessagesCore
@@ -33,6 +34,10 @@ extension RPCServerCall {
   func unaryResponse<M: Message>(_ message: M) throws(RPCError) {
     guard let stream, !isAnswered else { return }
     precondition(!hasResponse, "a unary call has one response")
+    guard stream.hasRoom else {
+      server.events.callShed(.responseBytes)
+      throw .overloaded
+    }
     try encode(message, stream)
     hasResponse = true
   }

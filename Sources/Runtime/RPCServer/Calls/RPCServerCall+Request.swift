@@ -1,3 +1,4 @@
+internal import ConnectWire
 internal import HTTP2
 internal import RPC
 internal import RPCWire

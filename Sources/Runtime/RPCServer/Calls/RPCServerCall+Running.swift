@@ -8,9 +8,8 @@ internal import RPCWire
 extension RPCServerCall {
   /// Runs the handler; it may be done when this returns.
   func start() {
-    guard server.runningHandlers < server.configuration.maximumRunningHandlersPerLoop else { return refuse(.overloaded) }
+    guard server.hasRoom(on: stream), server.runningHandlers.take(1) else { return shed(.runningHandlers) }
     isRunning = true
-    server.runningHandlers += 1
     server.running.began(RunningHandlers.name(route.unsafelyUnwrapped.method))
     // One async frame instead of two: each costs the runtime a look-up of the executor, and this is the hot path.
     let task = Task.immediate(executorPreference: server.loop) {
@@ -25,13 +24,19 @@ extension RPCServerCall {
     guard isRunning else { return server.running.finished() }
     self.task = task
     server.running.suspended(task)
+    home = stream?.connection
+    home?.runningHandlers += 1
   }
 
   private func ended(_ error: (any Error)?) {
     isRunning = false
-    server.runningHandlers -= 1
+    server.runningHandlers.giveBack(1)
     if let task { server.running.ended(task) }
     task = nil
+    if let home {
+      home.runningHandlers -= 1
+      self.home = nil
+    }
     stopClock()
     guard !isAnswered else { return }
     if let error {
@@ -68,6 +73,12 @@ extension RPCServerCall {
       fail(.deadlineExceeded)
     }
     guard isRunning else { return discardInput() }
+    stopHandler()
+  }
+
+  /// The call has its answer: what its handler still does is of no use.
+  func stopHandler() {
+    guard isRunning else { return }
     task?.cancel()
     wakeWaiters()
   }

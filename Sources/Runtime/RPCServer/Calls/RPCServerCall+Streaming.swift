@@ -1,4 +1,5 @@
 internal import Buffers
+internal import ConnectWire
 internal import HTTP2
 internal import MessagesCore
 internal import RPC
@@ -13,6 +14,7 @@ extension RPCServerCall {
       case .complete(let envelope):
         let message: M = try decode(envelope, bytes)
         stream.inbound.removeFirst(envelope.end)
+        stream.taken()
         return message
       case .tooLarge(let size):
         throw .messageTooLarge(size, limit: server.configuration.maximumRequestBytes)
@@ -20,13 +22,18 @@ extension RPCServerCall {
         return nil
       case .incomplete where stream.isRemoteClosed:
         throw RPCError(.internal, "the last request message is cut off")
-      case .empty, .incomplete:
-        // What was taken lets the peer send more, told once per suspension instead of once per message. The start of a message
-        // that is not whole yet counts as taken: it is bounded, and the rest must be able to come.
-        stream.openWindow(stream.unopenedBytes)
-        await withUnsafeContinuation { receivers.append($0) }
+      case .empty: await nextBytes(stream)
+      case .incomplete(let total):
+        await nextBytes(stream) { stream.openWindow(toHold: total) }
       }
     }
+  }
+
+  /// What was taken lets the peer send more, told once per suspension instead of once per message.
+  private func nextBytes(_ stream: HTTP2Stream, _ first: () -> Void = {}) async {
+    stream.openWindowForTaken()
+    first()
+    await withUnsafeContinuation { receivers.append($0) }
   }
 
   func sendInitialMetadata() {
@@ -39,6 +46,10 @@ extension RPCServerCall {
   }
 
   func send<M: Message>(_ message: M) async throws(RPCError) {
+    while let stream, !isAnswered, !stream.hasRoom {
+      stream.notifyWhenRoom()
+      await withUnsafeContinuation { writers.append($0) }
+    }
     guard let stream, !isAnswered else { throw RPCError(.cancelled, "the call is over") }
     try encode(message, stream)
     if route?.method.kind == .clientStreaming {

@@ -1,4 +1,5 @@
 internal import Buffers
+internal import ConnectWire
 internal import EventLoop
 internal import HTTP2
 internal import RPC
@@ -33,6 +34,8 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   var isAnswered = false
   var hasPassedDeadline = false
   var task: Task<Void, Never>?
+  /// Where the handler is counted while it is suspended.
+  var home: HTTP2Connection?
   private let deadlineTimer = LoopTimer()
   var receivers: [UnsafeContinuation<Void, Never>] = []
   var writers: [UnsafeContinuation<Void, Never>] = []
@@ -111,11 +114,8 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
     switch Envelope.parse(stream.inbound.bytes, maximumBytes: limit) {
     case .tooLarge(let size): refuse(.messageTooLarge(size, limit: limit))
     case .incomplete(let total):
-      // The whole message is needed before anything can happen, and it is bounded: the window may open at once.
-      if stream.unopenedBytes >= 64 << 10 {
-        stream.inbound.reserve(total)
-        stream.openWindow(stream.unopenedBytes)
-      }
+      // The whole message is needed before anything can happen, and it is bounded: the window may open as soon as there is room.
+      if stream.unopenedBytes >= 64 << 10 && stream.openWindow(toHold: total) { stream.inbound.reserve(total) }
     case .complete(let envelope) where envelope.end < stream.inbound.count:
       // Now, since the rest of it may wait for a window that will not open.
       refuse(RPCError(.unimplemented, "the call has more than one request message"))
@@ -129,7 +129,8 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
     guard getCall == nil else { return discardInput() }
     let most = form.requestCompression == .identity ? limit : Envelope.longest(of: limit)
     guard stream.inbound.count <= most else { return refuse(.messageTooLarge(limit: limit)) }
-    if stream.unopenedBytes >= 64 << 10 { stream.openWindow(stream.unopenedBytes) }
+    guard stream.unopenedBytes >= 64 << 10 else { return }
+    stream.openWindow(toHold: stream.headers.text(named: "content-length").flatMap(Int.init).map { min($0, most) } ?? most)
   }
 
   func streamReceivedEnd(_ stream: HTTP2Stream) {
@@ -140,6 +141,12 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
 
   func streamDrained(_ stream: HTTP2Stream) {
     wake(&writers)
+  }
+
+  func streamOverBudget(_ stream: HTTP2Stream) {
+    guard !isAnswered else { return discardInput() }
+    shed(.requestBytes)
+    stopHandler()
   }
 
   func streamClosed(_ stream: HTTP2Stream, _ error: HTTP2ErrorCode) {

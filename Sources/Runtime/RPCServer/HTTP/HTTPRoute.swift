@@ -23,14 +23,8 @@ public struct HTTPServerRequest: Sendable {
 
   /// The value of a query parameter, percent-decoded; nil when it is absent. The first one counts.
   public func queryValue(_ name: String) -> String? {
-    for pair in query.split(separator: "&") {
-      let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      let decode = { (text: Substring) in
-        PercentEncoding.decode(text.utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 })
-      }
-      if let key = parts.first, decode(key) == name { return parts.count > 1 ? decode(parts[1]) : "" }
-    }
-    return nil
+    let parameters = QueryEncoding.parameters(Array(query.utf8))
+    return parameters.first { String(decoding: $0.name, as: UTF8.self) == name }.map { String(decoding: $0.value, as: UTF8.self) }
   }
 }
 

@@ -11,7 +11,10 @@ public struct HealthService: Sendable {
   public init(_ status: HealthStatus) { self.status = status }
 
   /// The routes, for the server.
-  public var routes: ServiceRoutes { GRPCHealthV1.Health.routes(Handlers(status: status)) }
+  ///
+  /// A `Watch` ends with ``HealthStatus/finish()``, after the news that nothing is served; where nobody calls that, it ends as
+  /// UNAVAILABLE when the server drains.
+  public var routes: ServiceRoutes { GRPCHealthV1.Health.routes(Handlers(status: status)).endingWithServer() }
 
   private struct Handlers: GRPCHealthV1.Health.Handlers {
     let status: HealthStatus

@@ -2,6 +2,7 @@ internal import EventLoop
 internal import HTTP2
 internal import MessagesWire
 internal import RPC
+internal import RPCWire
 
 /// A server's share of one loop: its connections, and what their calls use together.
 // SAFETY: made on any thread and then used on its loop only.
@@ -21,12 +22,15 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   /// Whether pages of other origins may call.
   let hasCORS: Bool
   /// Handlers that are running now.
-  var runningHandlers = 0
+  var runningHandlers: BudgetShare
+  private let gate: AcceptGate
   /// Which one has the loop, for whoever watches it from another thread.
   let running = RunningHandlers()
   /// What plain HTTP requests for unregistered paths are called there.
   let otherRoute: RouteEntry
   private var connections: [ObjectIdentifier: HTTP2Connection] = [:]
+  /// What is open now, in no order.
+  var openConnections: Dictionary<ObjectIdentifier, HTTP2Connection>.Values { connections.values }
   private var isDraining = false
   /// Calls with a deadline that began in this tick.
   private var begunCalls: [RPCServerCall] = []
@@ -34,15 +38,18 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
 
   init(
     _ loop: EventLoop, routes: RouteTable, fallback: HTTPRoute.Handler?, configuration: RPCServerConfiguration,
-    events: RPCServerEvents
+    events: RPCServerEvents, budgets: ServerBudgets, gate: AcceptGate
   ) {
     self.loop = loop
     self.routes = routes
     self.fallback = fallback
     self.configuration = configuration
     self.events = events
-    resources = HTTP2LoopResources(loop, limits: configuration.http2)
-    coding = MessageCoding(decoder, encoder, configuration)
+    self.gate = gate
+    runningHandlers = BudgetShare(of: budgets.handlers)
+    resources = HTTP2LoopResources(loop, limits: configuration.http2, budgets: budgets.memory)
+    coding = MessageCoding(
+      decoder, encoder, registry: configuration.messageRegistry, ignoresUnknownFields: configuration.ignoresUnknownJSONFields)
     hasCORS = configuration.cors != nil
     otherRoute = RouteEntry("a plain HTTP request for no registered path", .http { _ in .text(404, "not found\n") })
     var form = CallForm()
@@ -60,6 +67,7 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
       if isDraining { connection.drain() }
     } catch {
       loop.giveBackLoad()
+      gate.leave(peer)
       events.connectionFailed(peer.host, HTTP2Error(.connectFailed, "\(error)"))
     }
   }
@@ -67,6 +75,13 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   /// What answers a request that the server itself refuses; a page of another origin can read it.
   func refusal(_ status: Int, _ text: String, _ headers: [(name: String, value: String)]) -> HTTPRoute.Handler {
     { [cors = configuration.cors] request in .refusal(status, text, headers, to: request.header("origin"), cors) }
+  }
+
+  /// Whether one more handler may run for a stream's connection. No connection has more than the loop.
+  @inline(__always)
+  func hasRoom(on stream: HTTP2Stream?) -> Bool {
+    let limit = configuration.maximumRunningHandlersPerConnection
+    return runningHandlers.used < limit || (stream?.connection.runningHandlers ?? 0) < limit
   }
 
   // MARK: Deadlines
@@ -84,11 +99,15 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
 
   // MARK: Drain
 
-  /// Says GOAWAY on every connection, and waits until the last is closed.
+  /// Says GOAWAY on every connection, ends the calls that would go on for as long as the server does, and waits until the last
+  /// connection is closed.
   func drain() async {
     isDraining = true
-    for connection in connections.values { connection.drain() }
-    guard !connections.isEmpty else { return }
+    for connection in connections.values {
+      connection.drain()
+      for stream in connection.streams { (stream.handler as? RPCServerCall)?.serverDrains() }
+    }
+    guard !connections.isEmpty else { return resources.forgetStreams() }
     await withCheckedContinuation { whenEmpty.append($0) }
   }
 
@@ -121,10 +140,12 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   func connectionClosed(_ connection: HTTP2Connection, _ error: HTTP2Error?) {
     connections[ObjectIdentifier(connection)] = nil
     loop.giveBackLoad()
+    gate.leave(connection.peer)
     // First why, then that: who counts connections knows the reason once the count falls.
     if let error { events.connectionFailed(connection.peer.host, error) }
     events.connectionsChanged(-1)
     if connections.isEmpty {
+      if isDraining { resources.forgetStreams() }
       let waiting = whenEmpty
       whenEmpty = []
       for continuation in waiting { continuation.resume() }

@@ -1,3 +1,4 @@
+internal import ConnectWire
 internal import Glibc
 internal import HTTP2
 internal import RPC

@@ -18,10 +18,10 @@ public struct ReflectionService: Sendable {
     self.services = all.map(\.name).sorted()
   }
 
-  /// The routes of both versions, for the server.
+  /// The routes of both versions, for the server. A stream of questions ends as UNAVAILABLE when the server drains.
   public var routes: [ServiceRoutes] {
     Self.descriptors.map { descriptor in
-      ServiceRoutes(descriptor, descriptor.methods.map { MethodRoute($0, serve) })
+      ServiceRoutes(descriptor, descriptor.methods.map { MethodRoute($0, serve) }).endingWithServer()
     }
   }
 

@@ -28,7 +28,7 @@ struct RunningSandbox {
     var configuration = HTTPClientConfiguration()
     configuration.caFile = caFile.path
     configuration.circuit = nil
-    let http = HTTPClient(loops: group.loops, configuration: configuration)
+    let http = try HTTPClient(loops: group.loops, configuration: configuration)
     let outcome: Result<Void, any Error>
     do { outcome = .success(try await body(.init(sandbox: sandbox, url: "https://localhost:\(ports.tls)", http: http))) } catch {
       outcome = .failure(error)

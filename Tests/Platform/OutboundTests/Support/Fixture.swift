@@ -28,7 +28,7 @@ func withClient(
   defer { group.shutDown() }
   var quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
   quiet.logLevel = .trace
-  let client = HTTPClient(loops: group.loops, configuration: configuration, clock: clock, logger: quiet)
+  let client = try HTTPClient(loops: group.loops, configuration: configuration, clock: clock, logger: quiet)
   let result = await Task(executorPreference: group.loops[0]) { () async -> Result<Void, any Error> in
     do { return .success(try await body(client)) } catch { return .failure(error) }
   }.value

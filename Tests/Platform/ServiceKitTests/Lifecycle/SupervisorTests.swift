@@ -115,11 +115,18 @@ struct SupervisorTests {
     let held = Gate()
     loops.loops[1].execute { held.wait() }
     let deadline = MonotonicInstant.now().advanced(by: .seconds(10))
-    while liveness.stalled(for: .milliseconds(600)) != ["live-1"] && MonotonicInstant.now() < deadline { usleep(20_000) }
-    #expect(liveness.stalled(for: .milliseconds(600)) == ["live-1"])
+    var stalled = liveness.stalled(for: .milliseconds(600))
+    while stalled != ["live-1"] && MonotonicInstant.now() < deadline {
+      usleep(20_000)
+      stalled = liveness.stalled(for: .milliseconds(600))
+    }
+    #expect(stalled == ["live-1"])
     held.open()
-    while !liveness.stalled(for: .milliseconds(600)).isEmpty && MonotonicInstant.now() < deadline { usleep(20_000) }
-    #expect(liveness.stalled(for: .milliseconds(600)).isEmpty)
+    while !stalled.isEmpty && MonotonicInstant.now() < deadline {
+      usleep(20_000)
+      stalled = liveness.stalled(for: .milliseconds(600))
+    }
+    #expect(stalled.isEmpty)
   }
 
   @Test("Errors at the start have the exit codes of sysexits")

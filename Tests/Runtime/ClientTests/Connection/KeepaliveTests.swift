@@ -20,7 +20,7 @@ struct KeepaliveTests {
     var keepalive = keepalive()
     #expect(keepalive.look(now: at(0), heard: at(0), hasCalls: true) == .wait(until: at(10)))
     #expect(keepalive.look(now: before(10), heard: at(0), hasCalls: true) == .wait(until: at(10)))
-    #expect(keepalive.look(now: at(10), heard: at(0), hasCalls: true) == .ping(until: at(30)))
+    #expect(keepalive.look(now: at(10), heard: at(0), hasCalls: true) == .ping(until: at(20)))
   }
 
   @Test("Whatever comes puts the PING off")
@@ -33,7 +33,8 @@ struct KeepaliveTests {
   @Test("A silence of the timeout after the PING ends the connection, not a nanosecond earlier")
   func timeout() {
     var keepalive = keepalive()
-    #expect(keepalive.look(now: at(10), heard: at(0), hasCalls: true) == .ping(until: at(30)))
+    #expect(keepalive.look(now: at(10), heard: at(0), hasCalls: true) == .ping(until: at(20)))
+    #expect(keepalive.look(now: at(20), heard: at(0), hasCalls: true) == .wait(until: at(30)))
     #expect(keepalive.look(now: before(30), heard: at(0), hasCalls: true) == .wait(until: at(30)))
     #expect(keepalive.look(now: at(30), heard: at(0), hasCalls: true) == .close)
   }
@@ -41,10 +42,18 @@ struct KeepaliveTests {
   @Test("Any sign of life answers the PING, and the next one is due a whole time after it")
   func answer() {
     var keepalive = keepalive()
-    #expect(keepalive.look(now: at(10), heard: at(0), hasCalls: true) == .ping(until: at(30)))
+    #expect(keepalive.look(now: at(10), heard: at(0), hasCalls: true) == .ping(until: at(20)))
     // Heard in the tick in which the PING left: the clock of ticks is that coarse.
-    #expect(keepalive.look(now: at(30), heard: at(10), hasCalls: true) == .ping(until: at(50)))
+    #expect(keepalive.look(now: at(30), heard: at(10), hasCalls: true) == .ping(until: at(40)))
     #expect(keepalive.look(now: at(50), heard: at(45), hasCalls: true) == .wait(until: at(55)))
+  }
+
+  @Test("A PING that is answered is followed by the next one after the time, though the timeout is longer")
+  func period() {
+    var keepalive = keepalive()
+    #expect(keepalive.look(now: at(10), heard: at(0), hasCalls: true) == .ping(until: at(20)))
+    #expect(keepalive.look(now: at(20), heard: at(10.5), hasCalls: true) == .wait(until: at(20.5)))
+    #expect(keepalive.look(now: at(20.5), heard: at(10.5), hasCalls: true) == .ping(until: at(30.5)))
   }
 
   @Test("Without calls nothing is asked until the next call, which asks at once")
@@ -52,21 +61,21 @@ struct KeepaliveTests {
     var keepalive = keepalive()
     #expect(keepalive.look(now: at(10), heard: at(0), hasCalls: false) == .sleep)
     #expect(keepalive.isAsleep)
-    #expect(keepalive.look(now: at(500), heard: at(0), hasCalls: true) == .ping(until: at(520)))
+    #expect(keepalive.look(now: at(500), heard: at(0), hasCalls: true) == .ping(until: at(510)))
     #expect(!keepalive.isAsleep)
   }
 
   @Test("A PING that is out is waited for also when its call has ended")
   func endOfCall() {
     var keepalive = keepalive()
-    #expect(keepalive.look(now: at(10), heard: at(0), hasCalls: true) == .ping(until: at(30)))
+    #expect(keepalive.look(now: at(10), heard: at(0), hasCalls: true) == .ping(until: at(20)))
     #expect(keepalive.look(now: at(30), heard: at(0), hasCalls: false) == .close)
   }
 
   @Test("Where it is permitted, a connection without calls is asked too")
   func permitted() {
     var keepalive = keepalive(withoutCalls: true)
-    #expect(keepalive.look(now: at(10), heard: at(0), hasCalls: false) == .ping(until: at(30)))
+    #expect(keepalive.look(now: at(10), heard: at(0), hasCalls: false) == .ping(until: at(20)))
   }
 
   @Test("The time is off by default and never below ten seconds")

@@ -11,10 +11,13 @@ import Testing
 struct KeepaliveWireTests {
   private static let ping = HTTP2Frame.Kind.ping.rawValue
 
-  private static func configuration(_ witness: Witness, withoutCalls: Bool = false) -> ClientChannelConfiguration {
+  /// PINGs often; a server that answers at all answers within the timeout, however slow the machine.
+  private static func configuration(
+    _ witness: Witness, withoutCalls: Bool = false, timeout: Duration = .seconds(20)
+  ) -> ClientChannelConfiguration {
     var configuration = ClientChannelConfiguration.quick(witness)
     configuration.keepalive = ClientKeepalive(time: .milliseconds(20))
-    configuration.keepalive.timeout = .milliseconds(40)
+    configuration.keepalive.timeout = timeout
     configuration.keepalive.enforcedMinimum = .zero
     configuration.keepalive.permitsWithoutCalls = withoutCalls
     return configuration
@@ -30,7 +33,8 @@ struct KeepaliveWireTests {
         try await peer.closed()
       }
       let channel = ClientChannel(
-        to: .addresses([server.address], authority: "echo.test"), on: fleet.clients, configuration: Self.configuration(witness))
+        to: .addresses([server.address], authority: "echo.test"), on: fleet.clients,
+        configuration: Self.configuration(witness, timeout: .milliseconds(40)))
       let error = await failure(EchoService.Client(channel))
       #expect(error?.code == .unavailable && error?.message.contains("keepalive timed out") == true)
       #expect(witness.lost.map(\.message) == ["keepalive timed out"])

@@ -43,7 +43,7 @@ struct LifeTests {
       // It does not even answer the server's SETTINGS.
       peer.isPolite = false
       peer.send(Array(said.utf8))
-      try await peer.closed(within: .seconds(5))
+      try await peer.closed()
       try await server.connections.wait { $0 == 0 }
       // The server's loop says that the connection is gone, and then why: one turn of it later both are said.
       try await server.group.loops[0].perform {}
@@ -56,7 +56,7 @@ struct LifeTests {
     try await server({ $0.handshakeTimeout = .milliseconds(50) }, tls: true) { server, loop in
       let peer = try HTTP2Peer.connect(to: server.address, on: loop)
       peer.send([0x16, 0x03, 0x01])
-      try await peer.closed(within: .seconds(5))
+      try await peer.closed()
     }
   }
 
@@ -67,7 +67,7 @@ struct LifeTests {
       let busy = try await HTTP2Peer.open(to: server.address, on: loop)
       busy.call(1, "Sleep")
       try await server.handlers.sleeping.reaches(1)
-      try await idle.closed(within: .seconds(5))
+      try await idle.closed()
       #expect(idle.goawayCode == 0)
       #expect(!busy.isClosed && busy.goawayCode == nil)
       busy.close()
@@ -124,7 +124,7 @@ struct LifeTests {
       peer.send(.data(1, HTTP2Peer.message([0x0a, 1, 0x61]), ends: true))
       let last = try await peer.response(1)
       #expect(last.status == 0 && HTTP2Peer.messages(in: last.body).count == 2)
-      try await peer.closed(within: .seconds(5))
+      try await peer.closed()
       #expect(peer.streams[5] == nil)
       await drain.value
       #expect(peer.goawayCode == 0)
@@ -142,7 +142,7 @@ struct LifeTests {
       peer.call(1, "Sleep")
       try await server.handlers.sleeping.reaches(1)
       await server.server.drain(within: .milliseconds(50))
-      try await peer.closed(within: .seconds(5))
+      try await peer.closed()
       try await server.handlers.cancelled.reaches(1)
       #expect(throws: TimedOut.self) { try HTTP2Peer.connect(to: server.address, on: clients.loops[0]) }
     }

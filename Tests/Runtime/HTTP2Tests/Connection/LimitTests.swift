@@ -80,7 +80,7 @@ struct LimitTests {
   func headerListFarOver() async throws {
     try await peer { peer, _ in
       Self.send(peer, 1, Self.grpc, size: 65_537, ends: false)
-      try await peer.closed(within: .seconds(5))
+      try await peer.closed()
       #expect(peer.goawayCode == 11)
     }
   }
@@ -93,7 +93,7 @@ struct LimitTests {
         HPACK.block(Self.grpc) + HPACK.indexed("x-bomb", [UInt8](repeating: 0x62, count: 3_900))
         + [UInt8](repeating: 0xbe, count: 12_000)
       peer.send(.headers(1, block))
-      try await peer.closed(within: .seconds(5))
+      try await peer.closed()
       #expect(peer.goawayCode == 11)
     }
   }
@@ -104,7 +104,7 @@ struct LimitTests {
       let block = HPACK.block(Self.grpc)
       peer.send(HTTP2Frame(.headers, stream: 1, block))
       for _ in 0..<1_000 { peer.send(HTTP2Frame(.continuation, stream: 1, [])) }
-      try await peer.closed(within: .seconds(5))
+      try await peer.closed()
     }
   }
 
@@ -187,7 +187,7 @@ struct LimitTests {
   func settings() async throws {
     try await peer { peer, _ in
       peer.send(.settings(Array(repeating: (UInt16(4), UInt32(100)), count: 33)))
-      try await peer.closed(within: .seconds(5))
+      try await peer.closed()
       #expect(peer.goawayCode == 11)
     }
   }
@@ -204,7 +204,7 @@ struct LimitTests {
   func violations(_ frame: HTTP2Frame) async throws {
     try await peer { peer, _ in
       peer.send(frame)
-      try await peer.closed(within: .seconds(5))
+      try await peer.closed()
       #expect(peer.goawayCode != nil && peer.goawayCode != 0)
     }
   }
@@ -214,7 +214,7 @@ struct LimitTests {
     try await peer { peer, _ in
       peer.send(.headers(1, HTTP2Peer.grpcHeaders("Sum")))
       peer.sendBody(1, HTTP2Peer.message([UInt8](repeating: 0, count: 3_000_000)), ends: false)
-      try await peer.wait("an end", within: .seconds(5)) { peer.isClosed || peer.streams[1]?.isOver == true }
+      try await peer.wait("an end") { peer.isClosed || peer.streams[1]?.isOver == true }
     }
   }
 }

@@ -80,7 +80,7 @@ struct OrderTests {
   func violation(_ violation: Violation, _ delivery: Delivery) async throws {
     try await peer { peer in
       try await send(violation.frames, delivery, on: peer)
-      try await peer.closed(within: .seconds(5))
+      try await peer.closed()
       #expect(peer.goawayCode == violation.code)
     }
   }
@@ -91,7 +91,7 @@ struct OrderTests {
       peer.send(Self.get(1))
       _ = try await peer.response(1)
       peer.send(hasData ? .data(1, [1], ends: true) : Self.get(1))
-      try await peer.closed(within: .seconds(5))
+      try await peer.closed()
       #expect(peer.goawayCode == 5)
     }
   }
@@ -144,7 +144,7 @@ struct OrderTests {
       try await lives(peer)
       // The gap between the refused stream and the next is still known.
       peer.send(Self.get(7))
-      try await peer.closed(within: .seconds(5))
+      try await peer.closed()
       #expect(peer.goawayCode == 1)
     }
   }
@@ -158,7 +158,7 @@ struct OrderTests {
       peer.send(.data(5, [1]))
       try await lives(peer)
       peer.send(.data(streams[299] - 2, [1]))
-      try await peer.closed(within: .seconds(5))
+      try await peer.closed()
       #expect(peer.goawayCode == 1)
     }
   }
@@ -168,7 +168,7 @@ struct OrderTests {
   func even(_ streams: [UInt32]) async throws {
     try await peer { peer in
       peer.send(streams.flatMap { Self.get($0).bytes })
-      try await peer.closed(within: .seconds(5))
+      try await peer.closed()
       #expect(peer.goawayCode == 1)
     }
   }

@@ -13,7 +13,7 @@ struct ClientWireTests {
   typealias Script = @Sendable (HTTP2Peer, UInt32) -> Void
 
   /// One call to a server that answers the n-th request by the n-th script, the last for all further ones.
-  private func call(_ scripts: Script..., options: CallOptions = .timeout(.seconds(5))) async throws -> Result<
+  private func call(_ scripts: Script..., options: CallOptions = .timeout(.seconds(30))) async throws -> Result<
     EchoResponse, RPCError
   > {
     let group = try EventLoopGroup(count: 1, name: "test")

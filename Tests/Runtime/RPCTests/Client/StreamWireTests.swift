@@ -207,7 +207,7 @@ struct StreamWireTests {
     ) { client, _ in
       released.add()
       _ = try? await client.sum { _ in }
-      let deadline = Deadline.after(.milliseconds(50))
+      let deadline = Deadline.after(.milliseconds(500))
       let error = await #expect(throws: RPCError.self) {
         try await client.chat(options: .init(deadline: deadline)) { call in
           // One tick lets the request leave; then the loop hears nothing until both the deadline and the answer are there.

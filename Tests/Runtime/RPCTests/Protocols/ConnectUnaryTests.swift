@@ -80,7 +80,7 @@ struct ConnectUnaryTests {
   @Test("The metadata of an error comes with it, and what HTTP has a header for is said there too")
   func errorMetadata() async throws {
     var configuration = RPCServerConfiguration()
-    configuration.maximumRunningHandlersPerLoop = 0
+    configuration.maximumRunningHandlers = 0
     try await EchoServer.run(configuration: configuration) { server, clients in
       let peer = try await HTTP2Peer.open(to: server.address, on: clients.loops[0])
       let response = try await peer.answer(1, "Echo", Self.json, Self.bytes("{}"))

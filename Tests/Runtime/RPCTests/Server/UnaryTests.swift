@@ -106,7 +106,7 @@ struct UnaryTests {
     try await EchoServer.call { client, _ in
       let error = await #expect(throws: RPCError.self) {
         _ = try await client.fail(
-          .init(code: 3, message: String(repeating: "x", count: count), reason: "LONG"), options: .timeout(.seconds(5)))
+          .init(code: 3, message: String(repeating: "x", count: count), reason: "LONG"), options: .timeout(.seconds(30)))
       }
       #expect(error?.code == .invalidArgument)
       #expect(error?.reason == "LONG")
@@ -118,12 +118,12 @@ struct UnaryTests {
     try await EchoServer.call { client, _ in
       let error = await #expect(throws: RPCError.self) {
         _ = try await client.metadata(
-          .init(initial: ["x-long": String(repeating: "x", count: 200_000)]), options: .timeout(.seconds(5)))
+          .init(initial: ["x-long": String(repeating: "x", count: 200_000)]), options: .timeout(.seconds(30)))
       }
       #expect(error?.code == .internal)
       let late = await #expect(throws: RPCError.self) {
         _ = try await client.metadata(
-          .init(trailing: ["x-long": String(repeating: "x", count: 200_000)]), options: .timeout(.seconds(5)))
+          .init(trailing: ["x-long": String(repeating: "x", count: 200_000)]), options: .timeout(.seconds(30)))
       }
       #expect(late?.code == .internal)
       _ = try await client.echo()
@@ -176,10 +176,34 @@ struct UnaryTests {
     }
   }
 
+  @Test("Calls that run on two loops count together, and one more than may run is refused on either")
+  func overloadOnTwoLoops() async throws {
+    var configuration = RPCServerConfiguration()
+    configuration.maximumRunningHandlers = 3
+    try await EchoServer.run(loops: 2, configuration: configuration) { server, clients in
+      let loop = clients.loops[0]
+      var peers: [HTTP2Peer] = []
+      for number in 1...4 {
+        peers.append(try await HTTP2Peer.open(to: server.address, on: loop))
+        peers[number - 1].call(1, "Sleep")
+        if number < 4 { try await server.handlers.sleeping.reaches(number) }
+      }
+      let refused = try await peers[3].response(1)
+      #expect(refused.value("grpc-retry-pushback-ms") == "1000")
+      #expect(refused.status == 8 && server.group.loops.map(\.load) == [2, 2])
+      peers[0].send(.reset(1, 8))
+      try await server.handlers.cancelled.reaches(1)
+      // Whichever loop it was, there is room on both.
+      try await peers[3].probe(3)
+      try await peers[2].probe(3)
+      for peer in peers { peer.close() }
+    }
+  }
+
   @Test("One call more than may run at once is RESOURCE_EXHAUSTED with pushback")
   func overload() async throws {
     var configuration = RPCServerConfiguration()
-    configuration.maximumRunningHandlersPerLoop = 2
+    configuration.maximumRunningHandlers = 2
     try await EchoServer.call(configuration: configuration) { client, server in
       let sleepers = [0, 1].map { _ in EventLoop.current?.spawn { _ = try? await client.sleep() } }
       try await server.handlers.sleeping.reaches(2)
@@ -187,6 +211,7 @@ struct UnaryTests {
       #expect(error?.code == .resourceExhausted)
       #expect(error?.reason == "OVERLOADED")
       #expect(error?.retryAfter == .seconds(1))
+      #expect(server.shed == [.runningHandlers])
       for sleeper in sleepers { sleeper?.cancel() }
       try await server.handlers.cancelled.reaches(2)
       _ = try await client.echo()

@@ -137,7 +137,7 @@ struct BrokerFixture: Sendable {
         try await withLoops(1) { group in
           var configuration = HTTPClientConfiguration()
           configuration.caFile = "\(database.directory)/ca.pem"
-          let http = HTTPClient(
+          let http = try HTTPClient(
             loops: group.loops, configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
           let channel = ClientChannel(to: .host("127.0.0.1", port: instance.addresses.grpc?.port ?? 0), on: group)
           let fixture = BrokerFixture(

@@ -33,10 +33,18 @@ public final class EchoServer: Sendable {
   private final class Record: Sendable {
     let incidents = Mutex<[Incident]>([])
     let failures = Mutex<[HTTP2Error]>([])
+    let shed = Mutex<[ShedReason]>([])
+    let refusals = Mutex<[AcceptRefusals]>([])
   }
 
   /// Unexpected errors so far.
   public var incidents: [Incident] { record.incidents.withLock { $0 } }
+  /// Calls that were turned away because too much was going on, so far.
+  public var shed: [ShedReason] { record.shed.withLock { $0 } }
+  /// What the server told of connections that it closed at once, so far.
+  public var refusals: [AcceptRefusals] { record.refusals.withLock { $0 } }
+  /// How many those were.
+  public let refused = Tally("connections refused")
   /// Connections that ended in an error, so far.
   public var failures: [HTTP2Error] { record.failures.withLock { $0 } }
 
@@ -58,10 +66,15 @@ public final class EchoServer: Sendable {
     _ http: [HTTPRoute], _ fallback: HTTPRoute.Handler?, _ configuration: RPCServerConfiguration
   ) throws {
     let record = Record()
-    let connections = connections
+    let (connections, refused) = (connections, refused)
     var events = RPCServerEvents()
     events.connectionsChanged = { connections.add($0) }
     events.connectionFailed = { _, error in record.failures.withLock { $0.append(error) } }
+    events.callShed = { reason in record.shed.withLock { $0.append(reason) } }
+    events.connectionsRefused = { refusals in
+      record.refusals.withLock { $0.append(refusals) }
+      refused.add(refusals.count)
+    }
     events.unexpectedError = { _, error, id in record.incidents.withLock { $0.append(.init(id: id, error: error)) } }
     events.unexpectedHTTPError = { _, error, id in record.incidents.withLock { $0.append(.init(id: id, error: error)) } }
     group = try EventLoopGroup(count: loops, name: "echo")

@@ -84,7 +84,7 @@ struct JSONMessageReader {
   mutating func list(_ json: JSONValue, _ field: FieldDescriptor, into slots: SlotWriter) throws(DecodeError) {
     guard let array = json.array else { throw .type(field, "an array") }
     guard !array.isEmpty else { return }
-    let stride = field.kind.stride
+    let stride = field.kind.slotValue.bytes
     guard let memory = slots.elements(array.count, stride: stride, at: field.countOffset) else { throw .budget }
     memory.initializeMemory(as: UInt8.self, repeating: 0, count: array.count * stride)
     var count = 0

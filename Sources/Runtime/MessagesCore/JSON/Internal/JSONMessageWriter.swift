@@ -53,7 +53,7 @@ struct JSONMessageWriter {
     let count = slots.count(at: field.countOffset)
     if count > 0 {
       let elements = slots.elements(at: field.countOffset)
-      for index in 0..<count { try value(field.kind, MessageSlots(elements + index * field.kind.stride), at: 0) }
+      for index in 0..<count { try value(field.kind, MessageSlots(elements + index * field.kind.slotValue.bytes), at: 0) }
     }
     out.endArray()
   }
@@ -129,20 +129,4 @@ struct JSONMessageWriter {
 extension EnumDescriptor {
   /// Whether this is `google.protobuf.NullValue`, whose JSON form is `null`.
   var isNullValue: Bool { name == "google.protobuf.NullValue" }
-}
-
-extension FieldDescriptor.Kind {
-  /// The distance between elements of a repeated field, in bytes.
-  var stride: Int {
-    switch self {
-    case .enumeration: 4
-    case .message: 8
-    case .scalar(let scalar):
-      switch scalar {
-      case .string, .bytes: SlotLayout.span
-      case .int64, .sint64, .sfixed64, .uint64, .fixed64, .double: 8
-      default: 4
-      }
-    }
-  }
 }

@@ -2,17 +2,29 @@
 public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kind of refusal. Texts and statuses are a contract with clients.
   public enum Kind: Sendable, Hashable, CaseIterable {
+    /// Too many requests from one address.
     case addressLimited
+    /// No bearer token, or a header that is none.
     case missingAuthorization
+    /// The token was judged and is not good.
     case invalidIDToken
+    /// The caller's domain is not among those allowed.
     case wrongDomain
+    /// The token names nobody.
     case noSubject
+    /// Too many requests of one person.
     case userLimited
+    /// The capability asked for is not configured.
     case unknownCapability
+    /// Google gave no access token.
     case mintFailed
+    /// The keys that tokens are judged by could not be had.
     case keysUnavailable
+    /// Nobody could say whether the limit was reached.
     case limiterUnavailable
+    /// The record of the issuance could not be written.
     case auditUnavailable
+    /// The caller gave up.
     case cancelled
   }
 

@@ -10,7 +10,10 @@ public final class IssuanceStore: Sendable {
 
   /// The audit in `database`.
   ///
-  /// - Parameter patience: How long a statement may take: its callers wait for their tokens meanwhile.
+  /// - Parameters:
+  ///   - database: Where the records go.
+  ///   - loops: The loops that write, each its own batches.
+  ///   - patience: How long a statement may take: its callers wait for their tokens meanwhile.
   public init(_ database: Database, loops: [EventLoop], patience: Duration = .seconds(5)) {
     batchers = PerLoop(loops) { loop in
       Batcher(on: loop) { records throws(DatabaseError) in
@@ -23,7 +26,7 @@ public final class IssuanceStore: Sendable {
 
   /// Adds a record; it is durable when this returns.
   ///
-  /// - Throws: ``DatabaseError`` when it is not, or when nobody can say.
+  /// - Throws: ``PostgreSQL/DatabaseError`` when it is not, or when nobody can say.
   public func add(_ record: IssuanceRecord) async throws(DatabaseError) { try await batchers.here.submit(record) }
 
   private static func insert(_ records: [IssuanceRecord]) -> Query {

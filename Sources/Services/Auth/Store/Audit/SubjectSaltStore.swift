@@ -11,7 +11,7 @@ public final class SubjectSaltStore: Sendable {
 
   /// The salt, 32 bytes.
   ///
-  /// - Throws: ``DatabaseError`` while it was not read yet and cannot be.
+  /// - Throws: ``PostgreSQL/DatabaseError`` while it was not read yet and cannot be.
   public func salt() async throws(DatabaseError) -> [UInt8] {
     if let known = known.withLock({ $0 }) { return known }
     let found: [UInt8]? = try await database.reads.row("select salt from auth.subject_salt")

@@ -27,6 +27,8 @@ public final class RateLimitStore: Sendable {
   /// Buckets in `database`.
   ///
   /// - Parameters:
+  ///   - database: Where the buckets are.
+  ///   - loops: The loops that ask, each in its own batches.
   ///   - patience: How long a statement may take: nobody is let in meanwhile.
   ///   - rememberedRefusals: How many refusals are remembered at most.
   public init(
@@ -43,7 +45,7 @@ public final class RateLimitStore: Sendable {
 
   /// Takes one token from the bucket of `key`, if there is one; a refused take consumes nothing.
   ///
-  /// - Throws: ``DatabaseError`` when nobody can say.
+  /// - Throws: ``PostgreSQL/DatabaseError`` when nobody can say.
   public func take(_ key: LimitKey, _ limit: RateLimit, at now: Moment) async throws(DatabaseError) -> LimitDecision {
     if let until = refusals.withLock({ $0.refusal(of: key, at: now) }) { return .refused(until: until) }
     questions.add(1, ordering: .relaxed)

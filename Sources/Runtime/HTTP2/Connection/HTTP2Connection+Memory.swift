@@ -1,0 +1,213 @@
+internal import Buffers
+internal import EventLoop
+
+/// What one connection holds in memory for its streams, and who waits for room.
+struct HeldBytes {
+  /// A stream that waits, as long as it is the same one.
+  struct Waiter {
+    let stream: HTTP2Stream
+    let id: Int32
+    let since: MonotonicInstant
+    var isOpen: Bool { stream.id == id && !stream.isClosed }
+  }
+
+  /// What waits in streams until it is sent.
+  var outbound = 0
+  /// What waits in streams until it is taken.
+  var inbound = 0
+  /// What a server's loop counts of both, and of what waits for the socket.
+  var reportedOutbound = 0
+  var reportedInbound = 0
+  /// What large messages may take that are on their way.
+  var admitted = 0
+  /// Streams that wait until they may write.
+  var writers: [Waiter] = []
+  /// Streams with a large message that is not let in yet, and its size.
+  var arrivals: [(waiter: Waiter, total: Int)] = []
+  var hasWaiters = false
+}
+
+extension HTTP2Connection {
+  /// Below this a connection is left alone, however much the others take.
+  private static let smallBytes = 64 << 10
+
+  // MARK: Counting
+
+  /// Tells the loop what this connection holds, at the end of each tick. A connection whose responses have all left and whose
+  /// requests are all done holds nothing, as before: there is nothing to tell.
+  @inline(__always)
+  func settle() {
+    let responses = held.outbound + (backlog?.count ?? 0)
+    let isSame = responses == held.reportedOutbound && held.inbound == held.reportedInbound
+    if !isSame || held.hasWaiters { settle(responses) }
+  }
+
+  private func settle(_ responses: Int) {
+    resources.responses.change(by: responses - held.reportedOutbound)
+    held.reportedOutbound = responses
+    if responses > 0 { watchStalls() }
+    let isWithin = resources.requests.change(by: held.inbound - held.reportedInbound)
+    held.reportedInbound = held.inbound
+    boundRequests(isWithin)
+    serveWaiters()
+  }
+
+  @inline(__always)
+  func countOutbound(_ change: Int) {
+    held.outbound += change
+    // Much at once is told at once: what other connections write in this tick must fit beside it.
+    if held.outbound > held.reportedOutbound + Self.smallBytes && role == .server { reportOutbound() }
+  }
+
+  private func reportOutbound() {
+    resources.responses.change(by: held.outbound - held.reportedOutbound)
+    held.reportedOutbound = held.outbound
+    watchStalls()
+  }
+
+  @inline(__always)
+  func countInbound(_ stream: HTTP2Stream) {
+    let count = stream.inbound.count
+    held.inbound += count - stream.countedInbound
+    if count > stream.countedInbound { stream.reading.bytes += count - stream.countedInbound }
+    stream.countedInbound = count
+  }
+
+  /// A stream is over.
+  @inline(__always)
+  func release(_ stream: HTTP2Stream) {
+    stream.unopenedBytes = 0
+    held.outbound -= stream.countedOutbound
+    stream.countedOutbound = 0
+    held.inbound -= stream.countedInbound
+    stream.countedInbound = 0
+    if stream.admitted > 0 { releaseAdmission(stream) }
+  }
+
+  /// The connection is over.
+  func releaseAll() {
+    guard role == .server else { return }
+    resources.responses.change(by: -held.reportedOutbound)
+    resources.requests.change(by: -held.reportedInbound)
+    held = HeldBytes()
+  }
+
+  // MARK: Responses
+
+  @inline(__always)
+  var hasRoomForResponses: Bool {
+    let waiting = held.outbound + (backlog?.count ?? 0)
+    guard waiting < resources.limits.responseBytes else { return false }
+    // Who reads what is sent needs little, and must not suffer for those who do not.
+    return waiting < Self.smallBytes || resources.responses.hasRoom
+  }
+
+  func awaitRoom(_ stream: HTTP2Stream) {
+    held.writers.append(.init(stream: stream, id: stream.id, since: loop.now))
+    awaitRoom()
+  }
+
+  private func awaitRoom() {
+    held.hasWaiters = true
+    // Room that other connections make is told by nobody.
+    look(at: loop.now.advanced(by: .seconds(1)))
+    scheduleFlush()
+  }
+
+  /// Wakes the writers that wait once a quarter is free, so that not each frame that leaves wakes all of them.
+  private func wakeWriters() {
+    guard !held.writers.isEmpty, hasRoomForResponses,
+      held.outbound + (backlog?.count ?? 0) <= resources.limits.responseBytes / 4 * 3
+    else { return }
+    let writers = held.writers
+    held.writers = []
+    for writer in writers where writer.isOpen { writer.stream.handler?.streamDrained(writer.stream) }
+  }
+
+  // MARK: Requests
+
+  /// Whether the peer's window for the whole connection may be opened as far as it goes.
+  @inline(__always)
+  var mayOpenWindow: Bool {
+    held.inbound <= resources.limits.requestBytes - resources.limits.connectionWindowBytes
+  }
+
+  func openWindow(_ stream: HTTP2Stream, toHold total: Int) -> Bool {
+    // What fits into the window comes without further ado.
+    guard total > resources.limits.streamWindowBytes else { return true }
+    guard total <= stream.admitted || admit(stream, total) else {
+      guard !stream.awaitsAdmission else { return false }
+      stream.awaitsAdmission = true
+      held.arrivals.append((.init(stream: stream, id: stream.id, since: loop.now), total))
+      awaitRoom()
+      return false
+    }
+    stream.openWindow(stream.unopenedBytes)
+    return true
+  }
+
+  /// Lets a large message in if there is room for all of it: so many can always be completed.
+  private func admit(_ stream: HTTP2Stream, _ total: Int) -> Bool {
+    let sum = held.admitted - stream.admitted + total
+    guard held.admitted == 0 || sum <= resources.limits.requestBytes / 2, resources.requests.hasRoom else { return false }
+    held.admitted = sum
+    stream.admitted = total
+    watchStalls()
+    return true
+  }
+
+  func releaseAdmission(_ stream: HTTP2Stream) {
+    held.admitted -= stream.admitted
+    stream.admitted = 0
+    if held.hasWaiters { scheduleFlush() }
+  }
+
+  private func admitArrivals() {
+    while let (waiter, total) = held.arrivals.first {
+      if waiter.isOpen {
+        guard admit(waiter.stream, total) else { return }
+        waiter.stream.awaitsAdmission = false
+        waiter.stream.openWindow(waiter.stream.unopenedBytes)
+      }
+      held.arrivals.removeFirst()
+    }
+  }
+
+  private func boundRequests(_ isWithinProcess: Bool) {
+    let limit = resources.limits.requestBytes
+    if held.inbound > limit / 8 * 7 {
+      refuseRequests(downTo: limit / 4 * 3)
+    } else if !isWithinProcess && held.inbound > Self.smallBytes {
+      refuseRequests(downTo: Self.smallBytes)
+    }
+  }
+
+  /// Refuses requests that are not whole, the newest first: the older ones can then be completed.
+  private func refuseRequests(downTo target: Int) {
+    var left = held.inbound
+    for stream in streams.filter({ !$0.isRemoteClosed && $0.countedInbound > 0 }).sorted(by: { $0.id > $1.id })
+    where left > target {
+      left -= stream.countedInbound
+      stream.handler?.streamOverBudget(stream)
+    }
+  }
+
+  // MARK: Waiting
+
+  private func serveWaiters() {
+    guard held.hasWaiters else { return }
+    wakeWriters()
+    admitArrivals()
+    held.hasWaiters = !held.writers.isEmpty || !held.arrivals.isEmpty
+  }
+
+  func lookAtWaiters(_ now: MonotonicInstant) -> MonotonicInstant? {
+    guard held.hasWaiters else { return nil }
+    let limit = resources.limits.writeStallTimeout
+    let late = held.arrivals.filter { now.duration(since: $0.waiter.since) >= limit }
+    held.arrivals.removeAll { now.duration(since: $0.waiter.since) >= limit }
+    for (waiter, _) in late where waiter.isOpen { waiter.stream.handler?.streamOverBudget(waiter.stream) }
+    serveWaiters()
+    return held.hasWaiters ? now.advanced(by: .seconds(1)) : nil
+  }
+}
