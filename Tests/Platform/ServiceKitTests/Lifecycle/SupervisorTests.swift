@@ -168,8 +168,10 @@ enum TextFile {
   static func read(_ path: String) throws -> String {
     guard let file = fopen(path, "re") else { throw EventLoopError(.systemCall, "no \(path)", errno: errno) }
     defer { fclose(file) }
+    var text: [UInt8] = []
     var bytes = [UInt8](repeating: 0, count: 64 << 10)
-    let count = fread(&bytes, 1, bytes.count, file)
-    return String(decoding: bytes[..<count], as: UTF8.self)
+    // To its end, however long it is: the kernel's table of connections grows with what else the machine does.
+    while case let count = fread(&bytes, 1, bytes.count, file), count > 0 { text += bytes[..<count] }
+    return String(decoding: text, as: UTF8.self)
   }
 }

@@ -56,14 +56,6 @@ struct ClientIdentityTests {
         leaf: { _ in TestAuthority(commonName: "Parley clients").client(commonName: "x", uris: ["spiffe://parley/billing"]) },
         identity: nil, code: .unavailable),
       Caller(
-        description: "an expired certificate",
-        leaf: { $0.client(commonName: "x", uris: ["spiffe://parley/billing"], validity: .past) }, identity: nil,
-        code: .unavailable),
-      Caller(
-        description: "a certificate that is not valid yet",
-        leaf: { $0.client(commonName: "x", uris: ["spiffe://parley/billing"], validity: .future) }, identity: nil,
-        code: .unavailable),
-      Caller(
         description: "a server's certificate", leaf: { $0.server(names: ["notes.internal"]) }, identity: nil, code: .unavailable),
     ]
   }
@@ -119,6 +111,27 @@ struct ClientIdentityTests {
       let leaf = clients.client(commonName: "x", uris: ["spiffe://parley/billing"])
       let welcome = try await TLSCaller.once(instance, trusting: authority, as: leaf, PeerService.restricted)
       #expect(try welcome.get() == "welcome, spiffe://parley/billing")
+    }
+  }
+
+  @Test(
+    "A certificate out of its time opens nothing; one within it does",
+    arguments: [("past", "000"), ("future", "000"), ("now", "404")])
+  func validity(_ time: String, _ answer: String) async throws {
+    try await with(Self.allowed) { instance in
+      let validity: TestAuthority.Validity = time == "past" ? .past : time == "future" ? .future : .now
+      let leaf = clients.client(commonName: "x", uris: ["spiffe://parley/billing"], validity: validity)
+      let folder = try TextFolder()
+      try folder.write("roots", authority.certificate)
+      try folder.write("certificate", leaf.certificateChain)
+      try folder.write("key", leaf.privateKey)
+      // The product's own client would not even try.
+      let result = try await DemoProcess.run([
+        "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--max-time", "20", "--cacert", folder.file("roots"), "--cert",
+        folder.file("certificate"), "--key", folder.file("key"),
+        "https://127.0.0.1:\(try #require(instance.addresses.tls?.port))/",
+      ])
+      #expect(result.output == answer)
     }
   }
 
