@@ -149,7 +149,7 @@ public final class HTTP2Peer: DescriptorHandler {
         guard let index = waiters.firstIndex(where: { $0.timer === timer }) else { return }
         waiters.remove(at: index).continuation.resume(returning: false)
       }
-      loop.arm(timer, after: limit)
+      loop.arm(timer, after: limit.withPatience)
     }
     guard isMet else { throw TimedOut("\(what): not within \(limit); \(frames.count) frames heard, closed: \(isClosed)") }
   }
