@@ -130,6 +130,7 @@ struct AdminReport: Sendable {
       }
     }
     add("http2.", limits.http2)
+    add("accept.", limits.accept)
     add("server.", limits)
     return table
   }

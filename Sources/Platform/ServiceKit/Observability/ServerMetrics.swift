@@ -12,6 +12,8 @@ struct ServerMetrics: Sendable {
   private let streams: [String: PrometheusGauge]
   private let handlers: [String: PrometheusGauge]
   private let http2: HTTP2Counters
+  private let shed: [ShedReason: PrometheusCounter]
+  private let refused: (full: PrometheusCounter, address: PrometheusCounter, descriptors: PrometheusCounter)
 
   init(_ registry: PrometheusRegistry, _ loops: EventLoopGroup) {
     connections = registry.gauge("parley_server_connections", help: "Connections that are open.")
@@ -23,6 +25,17 @@ struct ServerMetrics: Sendable {
         loops.loops.map { ($0.name, registry.gauge(name, help: help, labels: [("loop", $0.name)])) }, uniquingKeysWith: { $1 })
     }
     http2 = HTTP2Counters(registry)
+    shed = Dictionary(
+      uniqueKeysWithValues: ShedReason.allCases.map {
+        let help = "Calls that were turned away, or cut short, because too much is going on."
+        return ($0, registry.counter("parley_server_calls_shed_total", help: help, labels: [("reason", $0.rawValue)]))
+      })
+    func refused(_ reason: String) -> PrometheusCounter {
+      registry.counter(
+        "parley_server_connections_refused_total", help: "Connections that were closed as soon as they were accepted.",
+        labels: [("reason", reason)])
+    }
+    self.refused = (refused("full"), refused("full_for_address"), refused("out_of_descriptors"))
     streams = perLoop("parley_server_streams", "Streams that are open, looked at four times a second.")
     handlers = perLoop("parley_server_running_handlers", "Handlers that are running, looked at four times a second.")
   }
@@ -43,6 +56,17 @@ struct ServerMetrics: Sendable {
     events.connectionFailed = { [failures] peer, error in
       failures.increment()
       toldFailure(peer, error)
+    }
+    let (toldShed, toldRefused) = (events.callShed, events.connectionsRefused)
+    events.callShed = { [shed] reason in
+      shed[reason]?.increment()
+      toldShed(reason)
+    }
+    events.connectionsRefused = { [refused] refusals in
+      refused.full.increment(by: Int64(refusals.full))
+      refused.address.increment(by: Int64(refusals.fullForAddress))
+      refused.descriptors.increment(by: Int64(refusals.outOfDescriptors))
+      toldRefused(refusals)
     }
     events.connectionsChanged = { [connections] change in
       connections.increment(by: Double(change))
