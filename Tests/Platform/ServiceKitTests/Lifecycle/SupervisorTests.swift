@@ -117,13 +117,13 @@ struct SupervisorTests {
     let deadline = MonotonicInstant.now().advanced(by: .seconds(10))
     var stalled = liveness.stalled(for: .milliseconds(600))
     while stalled != ["live-1"] && MonotonicInstant.now() < deadline {
-      usleep(20_000)
+      usleep(20_000)  // between two looks
       stalled = liveness.stalled(for: .milliseconds(600))
     }
     #expect(stalled == ["live-1"])
     held.open()
     while !stalled.isEmpty && MonotonicInstant.now() < deadline {
-      usleep(20_000)
+      usleep(20_000)  // between two looks
       stalled = liveness.stalled(for: .milliseconds(600))
     }
     #expect(stalled.isEmpty)
