@@ -6,11 +6,14 @@ final class ServedMethod: Sendable {
   let method: MethodInfo
   let kind: MethodKind
   let serve: MethodRoute.Serve
+  /// See ``MethodRoute/endsWithServer``.
+  let endsWithServer: Bool
 
   init(_ route: MethodRoute) {
     method = route.method
     kind = route.method.kind
     serve = route.serve
+    endsWithServer = route.endsWithServer
   }
 }
 
