@@ -90,6 +90,17 @@ extension CallAttempt {
     return .message(InboundFrame(flags: responseCompression == .identity || count == 0 ? 0 : 1, start: 0, end: count))
   }
 
+  /// Bytes of messages that nobody has taken yet, without their prefixes.
+  var waitingBytes: Int {
+    guard plan.wire != .connectUnary else { return inbound.count }
+    var (bytes, offset) = (0, 0)
+    while case .message(let frame) = next(inbound, from: offset) {
+      bytes += frame.end - frame.start
+      offset = frame.end
+    }
+    return bytes
+  }
+
   /// Waits for the next message; nil after the last of a call that succeeded.
   func nextMessage() async throws(RPCError) -> InboundFrame? {
     while true {

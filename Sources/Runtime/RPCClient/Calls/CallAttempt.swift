@@ -1,5 +1,4 @@
 internal import Buffers
-internal import ConnectWire
 internal import EventLoop
 internal import HTTP2
 internal import RPC
@@ -124,8 +123,7 @@ final class CallAttempt: HTTP2StreamHandler, @unchecked Sendable {
   private func report(to observation: any ClientCallObservation, _ error: RPCError?) {
     var traffic = CallTraffic()
     traffic.sent = sentBytes
-    // Messages that nobody took yet are still in the buffer, each behind its prefix.
-    traffic.received = takenBytes + max(0, inbound.count - scannedMessages * Envelope.prefixBytes)
+    traffic.received = takenBytes + waitingBytes
     observation.attemptEnds(error, traffic: traffic, peer: observedPeer)
   }
 

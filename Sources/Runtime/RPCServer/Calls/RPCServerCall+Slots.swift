@@ -34,7 +34,8 @@ extension RPCServerCall {
   func finishRequest() { server.decoder.finish() }
 
   func responseSlots(_ descriptor: MessageDescriptor) throws(RPCError) -> SlotWriter? {
-    guard !isAnswered, form.hasPlainResponses, form.hasEnvelopes else { return nil }
+    // Who has to wait for room, or does without, is told so elsewhere.
+    guard let stream, !isAnswered, form.hasPlainResponses, form.hasEnvelopes, stream.hasRoom else { return nil }
     do {
       return try server.encoder.begin(descriptor)
     } catch {
