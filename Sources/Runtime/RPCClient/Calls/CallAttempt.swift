@@ -124,9 +124,23 @@ final class CallAttempt: HTTP2StreamHandler, @unchecked Sendable {
   private func report(to observation: any ClientCallObservation, _ error: RPCError?) {
     var traffic = CallTraffic()
     traffic.sent = sentBytes
-    // Messages that nobody took yet are still in the buffer, each behind its prefix.
-    traffic.received = takenBytes + max(0, inbound.count - scannedMessages * Envelope.prefixBytes)
+    traffic.received = takenBytes + untakenBytes
     observation.attemptEnds(error, traffic: traffic, peer: observedPeer)
+  }
+
+  /// Bytes of the messages that came and that nobody took yet, without what is around them.
+  private var untakenBytes: Int {
+    let bytes = inbound
+    guard plan.wire != .connectUnary else { return bytes.count }
+    var (start, total) = (0, 0)
+    while let envelope = Envelope.prefix(of: bytes, at: start) {
+      // Any other flag marks the end of a call in its body.
+      if envelope.flags & ~Envelope.compressed == 0 {
+        total += min(envelope.count, bytes.count - start - Envelope.prefixBytes)
+      }
+      start += envelope.end
+    }
+    return total
   }
 
   func wake(_ waiting: inout [UnsafeContinuation<Void, Never>]) {
