@@ -9,6 +9,7 @@ PYTHON      ?= python3
 DESTDIR     ?=
 PREFIX      ?= /usr
 FILTER      ?=
+MINUTES     ?= 10
 LOCAL       := .local
 VENV        := $(LOCAL)/venv
 REQUIREMENTS := Tests/Clients/requirements.txt
@@ -51,11 +52,14 @@ demo: deps ## The same, then stop; exits 0 when every step passed
 test: deps venv ## Unit and integration tests, then the outside clients (FILTER= passes a name pattern to the Swift tests)
 	@Tests/run.sh $(FILTER)
 
-bench: deps venv ## Measure against the C floor, nghttpd and pgbench; writes .local/bench/results.json
+bench: deps venv ## Measure against the C floor, gRPC C++, nghttpd and pgbench; writes .local/bench/results.json
 	@$(VENV)/bin/python Tests/Benchmarks/bench.py run
 
 bench-check: deps venv ## Compare instructions per unary RPC with Tests/Benchmarks/thresholds.json
 	@$(VENV)/bin/python Tests/Benchmarks/bench.py check
+
+soak: deps venv ## Mixed load for MINUTES (10): memory, descriptors and times must stay as they are
+	@$(VENV)/bin/python Tests/Benchmarks/soak.py --minutes $(MINUTES)
 
 fuzz: deps ## Fuzz each target SECONDS=60 s long (TARGET= one of them); prints executions and coverage, fails on a finding
 	@Tests/Fuzz/run.sh $(or $(SECONDS),60) $(TARGET)
@@ -72,6 +76,10 @@ interop: deps venv adapters ## Outside clients and servers, and the public judge
 chaos: deps venv ## Faults under load, with a ledger that says what was lost (SECONDS=, SEED=, ONLY=a fault's name)
 	@deploy/local/build.sh $(BUILD_FLAGS)
 	@Tests/Chaos/run.sh $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
+
+testssl: deps ## Judge what a service offers over TLS, by Debian's testssl.sh
+	@deploy/local/build.sh $(BUILD_FLAGS) --product demo-service
+	@Tests/Judges/testssl.sh $(SCRATCH)/$(CONFIG)/demo-service
 
 lint: venv ## Format, shell syntax, proto style and the laws of the house (no build)
 	@Tests/lint.sh

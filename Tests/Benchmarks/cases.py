@@ -48,8 +48,23 @@ def table(title: str, rows: list[tuple[str, Series]]) -> None:
     print(flush=True)
 
 
+def beside(all_series: dict[str, Series], name: str) -> tuple[str | None, Series | None]:
+    """What a result stands beside, if it was measured."""
+    return (name.lower().replace(" ", "_").replace("+", "p"), all_series[name]) if name in all_series else (None, None)
+
+
 def series(unit: str, runs: dict[str, list], value) -> dict[str, Series]:
     return {name: Series(unit, [value(run) for run in of]) for name, of in runs.items()}
+
+
+def servers_of(stack: contextlib.ExitStack, programs: Programs, **options) -> dict[str, servers.Server]:
+    """The three that do the same."""
+    found = {"C floor": servers.c_floor(programs.floor, **options), "parley": servers.ours(programs.ours, **options)}
+    if programs.grpc_cpp:
+        found["gRPC C++"] = servers.grpc_cpp(programs.grpc_cpp, **options)
+    for server in found.values():
+        stack.enter_context(server)
+    return found
 
 
 # What a server many times slower is asked for less, so that a round stays short.
@@ -68,10 +83,8 @@ def ask(server, requests: int, connections: int, streams: int, **options) -> loa
 def measure_unary(options, programs: Programs, raw: dict) -> list[dict]:
     results = []
     with contextlib.ExitStack() as stack:
-        plain = {"C floor": stack.enter_context(servers.c_floor(programs.floor)),
-                 "parley": stack.enter_context(servers.ours(programs.ours)),
-                 "nghttpd": stack.enter_context(servers.nghttpd(ECHO, TEXT + b"ok")),
-                 "gRPC C++": stack.enter_context(servers.grpc_cpp(programs.grpc_cpp))}
+        plain = servers_of(stack, programs)
+        plain["nghttpd"] = stack.enter_context(servers.nghttpd(ECHO, TEXT + b"ok"))
         if "unary_tls" in options.cases:
             plain["parley TLS"] = stack.enter_context(servers.ours(programs.ours, tls=True))
         if {"unary_h2c", "unary_tls"} & set(options.cases):
@@ -88,7 +101,7 @@ def measure_unary(options, programs: Programs, raw: dict) -> list[dict]:
             if "unary_tls" in options.cases:
                 results.append(result("unary_tls", cpu["parley TLS"], "lower", "unary_h2c", cpu["parley"], 1.25))
         if "unary_h2c_1x1" in options.cases:
-            single = {name: plain[name] for name in ("C floor", "parley", "nghttpd", "gRPC C++")}
+            single = {name: server for name, server in plain.items() if name != "parley TLS"}
             for server in single.values():
                 ask(server, 1_000, 1, 1)
             runs = in_turns("1 connection x 1 stream", options.rounds, single,
@@ -169,9 +182,7 @@ STREAMS = {
 def measure_streams(options, programs: Programs, raw: dict) -> list[dict]:
     results = []
     with contextlib.ExitStack() as stack:
-        contestants = {"C floor": stack.enter_context(servers.c_floor(programs.floor)),
-                       "parley": stack.enter_context(servers.ours(programs.ours)),
-                       "gRPC C++": stack.enter_context(servers.grpc_cpp(programs.grpc_cpp))}
+        contestants = servers_of(stack, programs)
         for case in (name for name in STREAMS if name in options.cases):
             kind, messages, better, budget = STREAMS[case]
             across = 1 if case == "server_stream_one_write" else 10
@@ -205,9 +216,7 @@ def measure_streams(options, programs: Programs, raw: dict) -> list[dict]:
 def measure_bodies(options, programs: Programs, raw: dict) -> list[dict]:
     results = []
     with contextlib.ExitStack() as stack:
-        contestants = {"C floor": stack.enter_context(servers.c_floor(programs.floor)),
-                       "parley": stack.enter_context(servers.ours(programs.ours)),
-                       "gRPC C++": stack.enter_context(servers.grpc_cpp(programs.grpc_cpp))}
+        contestants = servers_of(stack, programs)
         for case, path, size, requests in (("echo_64kib", ECHO, BODY, 10_000), ("upload_1mib", UPLOAD, LARGE_BODY, 1_000)):
             if case not in options.cases:
                 continue
@@ -227,7 +236,7 @@ def measure_bodies(options, programs: Programs, raw: dict) -> list[dict]:
             if case == "echo_64kib":
                 results.append(result(case, cpu["parley"], "lower", "c_floor", cpu["C floor"], 1.0))
             else:
-                results.append(result(case, cpu["parley"], "lower", "grpc_cpp", cpu["gRPC C++"], 1.0))
+                results.append(result(case, cpu["parley"], "lower", *beside(cpu, "gRPC C++"), 1.0 if programs.grpc_cpp else None))
     return results
 
 
@@ -239,7 +248,9 @@ def measure_idle(options, programs: Programs, raw: dict) -> list[dict]:
     for case, tls, budget in (("idle_connection_bytes", False, 20_000), ("idle_connection_bytes_tls", True, 50_000)):
         if case not in options.cases:
             continue
-        makers = {"parley": lambda: servers.ours(programs.ours, tls=tls), "gRPC C++": lambda: servers.grpc_cpp(programs.grpc_cpp, tls=tls)}
+        makers = {"parley": lambda: servers.ours(programs.ours, tls=tls)}
+        if programs.grpc_cpp:
+            makers["gRPC C++"] = lambda: servers.grpc_cpp(programs.grpc_cpp, tls=tls)
         if not tls:
             makers["C floor"] = lambda: servers.c_floor(programs.floor)
         taken: dict[str, list[float]] = {name: [] for name in makers}
@@ -251,16 +262,16 @@ def measure_idle(options, programs: Programs, raw: dict) -> list[dict]:
         kept = {name: Series("bytes", values) for name, values in taken.items()}
         raw[case] = taken
         table(f"{case}: resident memory per idle connection, of 1,000 that each had a call", list(kept.items()))
-        beside = ("grpc_cpp", kept["gRPC C++"]) if tls else ("c_floor", kept["C floor"])
-        results.append(result(case, kept["parley"], "lower", *beside, budget, of_value=True))
+        results.append(result(case, kept["parley"], "lower", *beside(kept, "gRPC C++" if tls else "C floor"), budget, of_value=True))
     return results
 
 
 def measure_allocations(options, programs: Programs, raw: dict) -> list[dict]:
     counter = programs.allocation_counter
     makers = {"parley": lambda environment: servers.ours(programs.ours, environment=environment),
-              "C floor": lambda environment: servers.c_floor(programs.floor, environment=environment),
-              "gRPC C++": lambda environment: servers.grpc_cpp(programs.grpc_cpp, environment=environment)}
+              "C floor": lambda environment: servers.c_floor(programs.floor, environment=environment)}
+    if programs.grpc_cpp:
+        makers["gRPC C++"] = lambda environment: servers.grpc_cpp(programs.grpc_cpp, environment=environment)
     counted = {name: Series("allocations/RPC", [footprint.allocations(make, counter)]) for name, make in makers.items()}
     raw["allocations_per_rpc"] = {name: of.values for name, of in counted.items()}
     table("Allocations per unary call, 10 connections x 100 streams", list(counted.items()))
@@ -268,8 +279,9 @@ def measure_allocations(options, programs: Programs, raw: dict) -> list[dict]:
 
 
 def measure_start(options, programs: Programs, raw: dict) -> list[dict]:
-    commands = {"parley": footprint.start_command(programs.ours, "--loops", "1"), "C floor": footprint.start_command(programs.floor),
-                "gRPC C++": footprint.start_command(programs.grpc_cpp)}
+    commands = {"parley": footprint.start_command(programs.ours, "--loops", "1"), "C floor": footprint.start_command(programs.floor)}
+    if programs.grpc_cpp:
+        commands["gRPC C++"] = footprint.start_command(programs.grpc_cpp)
     taken: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(max(9, options.rounds)):
         for name, command in commands.items():

@@ -28,6 +28,7 @@ packages=(
   iproute2                 # make chaos: links that go down and grow slow
   nftables                 # make chaos: links that drop everything
   prometheus               # promtool, which judges deploy/monitoring
+  testssl.sh               # make testssl
 )
 
 [[ ${PARLEY_DEPS:-} == skip ]] && exit 0

@@ -13,6 +13,7 @@ extern char **environ;
 
 static atomic_int first_signal;
 static atomic_int wake_descriptor = -1;
+static atomic_int reload_descriptor = -1;
 
 static void terminated(int number) {
   int none = 0;
@@ -36,6 +37,28 @@ int parley_catch_termination(int descriptor) {
   action.sa_flags = SA_RESTART;
   if (sigaction(SIGTERM, &action, NULL) != 0 || sigaction(SIGINT, &action, NULL) != 0) return errno;
   return 0;
+}
+
+static void hung_up(int number) {
+  (void)number;
+  int saved = errno;
+  int descriptor = atomic_load(&reload_descriptor);
+  uint64_t one = 1;
+  if (descriptor >= 0) {
+    ssize_t written = write(descriptor, &one, sizeof one);
+    (void)written;
+  }
+  errno = saved;
+}
+
+int parley_catch_hangup(int descriptor) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  sigemptyset(&action.sa_mask);
+  action.sa_handler = hung_up;
+  action.sa_flags = SA_RESTART;
+  atomic_store(&reload_descriptor, descriptor);
+  return sigaction(SIGHUP, &action, NULL) == 0 ? 0 : errno;
 }
 
 int parley_termination_signal(void) { return atomic_load(&first_signal); }

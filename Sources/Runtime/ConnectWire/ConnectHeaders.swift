@@ -22,8 +22,9 @@ package enum ConnectHeaders {
   package static func encodeTimeout(_ duration: Duration) -> String {
     let (seconds, attoseconds) = duration.components
     guard seconds >= 0, attoseconds >= 0 else { return "0" }
-    guard seconds < 9_999_999 else { return "9999999999" }
+    guard seconds < 10_000_000 else { return "9999999999" }
     let perMillisecond: Int64 = 1_000_000_000_000_000
-    return "\(seconds * 1_000 + attoseconds / perMillisecond + (attoseconds % perMillisecond == 0 ? 0 : 1))"
+    let milliseconds = seconds * 1_000 + attoseconds / perMillisecond + (attoseconds % perMillisecond == 0 ? 0 : 1)
+    return "\(min(milliseconds, 9_999_999_999))"
   }
 }

@@ -20,6 +20,10 @@ public final class EventLoop: TaskExecutor {
 
   private let loadCount = Atomic<Int>(0)
   private let counts = LoopCounts()
+  /// The turn and its phase, in one word so that whoever looks sees both of one moment; see ``pulse``.
+  let stage = Atomic<UInt64>(0)
+  let currentTask = Atomic<UInt>(0)
+  private var turn: UInt64 = 0
   let poller: Poller
   private var jobs = JobRing()
   private var timers = TimerHeap()
@@ -96,23 +100,39 @@ public final class EventLoop: TaskExecutor {
   /// - Returns: How many descriptors were ready.
   @discardableResult
   func tick(waits: Bool) -> Int {
+    enter(.waiting)
     let ready = poller.wait(milliseconds: !waits || jobs.count > 0 ? 0 : millisecondsToNextTimer()) { watch, readiness in
+      enter(.descriptors)
       watch.handler?.descriptorIsReady(readiness)
     }
     now = .now()
+    enter(.timers)
     fireTimers()
+    enter(.messages)
     takeRemote()
+    enter(.tasks)
     runJobs()
+    enter(.endOfTick)
     runEndOfTick()
     graveyard.removeAll(keepingCapacity: true)
+    turn &+= 1
     return ready
   }
+
+  /// One plain store: whoever watches needs no order with anything else.
+  @inline(__always)
+  private func enter(_ phase: LoopPhase) { stage.store(turn << 3 | phase.rawValue, ordering: .relaxed) }
 
   /// Only a snapshot of the ring: a task that yields for ever must not keep the loop from its descriptors.
   private func runJobs() {
     let count = jobs.count
     counts.addTick(jobs: count, armedTimers: timers.count)
-    for _ in 0..<count { jobs.pop().runSynchronously(on: asUnownedTaskExecutor()) }
+    for _ in 0..<count {
+      let job = jobs.pop()
+      currentTask.store(Self.identity(of: job), ordering: .relaxed)
+      job.runSynchronously(on: asUnownedTaskExecutor())
+    }
+    currentTask.store(0, ordering: .relaxed)
   }
 
   private func runEndOfTick() {
@@ -258,5 +278,5 @@ public protocol EndOfTickWork: AnyObject {
   func endOfTick()
 }
 
-// SAFETY: all state but `remote` and `loadCount` is touched by the loop's own thread only, which debug builds assert.
+// SAFETY: all state but `remote` and the atomics is touched by the loop's own thread only, which debug builds assert.
 extension EventLoop: @unchecked Sendable {}

@@ -24,21 +24,23 @@ public final class Listener: DescriptorHandler {
   private var isClosed = false
   private var reserve: Int32 = -1
   private var resume: LoopTimer?
-  private let ownsPath: Bool
+  /// The file of a Unix socket that this listener has made; nil for one that somebody else has.
+  private let file: FileIdentity?
   /// How many connections one readiness event may bring before the loop's other work has its turn.
   private static let acceptsPerTick = 64
 
   /// Binds and listens; connections arrive once ``start()`` was called. Port 0 lets the system choose.
   ///
-  /// A Unix socket that nobody answers on any more is replaced; one in use is an error.
+  /// A Unix socket that nobody answers on any more is replaced; one in use is an error. Nobody can connect to it before
+  /// `unixAccess` holds.
   ///
   /// - Parameters:
-  ///   - permissions: Who may connect to a Unix socket, as the mode of its file; nil for what the process's umask says.
+  ///   - unixAccess: Who may connect to a Unix socket.
   ///   - gate: What counts the connections. Whoever is given one says when it closes, by ``AcceptGate/leave(_:)``.
   ///   - onRefuse: Told of connections that were closed at once, at most once a second, on the listener's loop.
   public convenience init(
-    on address: SocketAddress, group: EventLoopGroup, backlog: Int32 = 1024, permissions: UInt32? = nil, gate: AcceptGate? = nil,
-    onRefuse: @escaping @Sendable (AcceptRefusals) -> Void = { _ in }, onAccept: @escaping Accepted
+    on address: SocketAddress, group: EventLoopGroup, backlog: Int32 = 1024, unixAccess: UnixSocketAccess = .init(),
+    gate: AcceptGate? = nil, onRefuse: @escaping @Sendable (AcceptRefusals) -> Void = { _ in }, onAccept: @escaping Accepted
   ) throws(EventLoopError) {
     let descriptor = socket(
       address.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -46,10 +48,11 @@ public final class Listener: DescriptorHandler {
     var one: Int32 = 1
     setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, 4)
     if case .unix(let path) = address.kind { Self.removeStaleSocket(path, address) }
-    guard address.withSockaddr({ bind(descriptor, $0, $1) }) == 0, Self.permit(permissions, address),
-      listen(descriptor, backlog) == 0
-    else {
-      let error = EventLoopError.systemCall("listening on \(address)")
+    do throws(EventLoopError) {
+      guard address.withSockaddr({ bind(descriptor, $0, $1) }) == 0 else { throw .systemCall("listening on \(address)") }
+      if case .unix(let path) = address.kind { try unixAccess.apply(to: path) }
+      guard listen(descriptor, backlog) == 0 else { throw .systemCall("listening on \(address)") }
+    } catch {
       Glibc.close(descriptor)
       throw error
     }
@@ -75,7 +78,7 @@ public final class Listener: DescriptorHandler {
     self.address = address
     self.descriptor = descriptor
     self.group = group
-    self.ownsPath = ownsPath
+    if ownsPath, case .unix(let path) = address.kind { file = FileIdentity(path) } else { file = nil }
     self.gate = gate
     self.onAccept = onAccept
     loop = group.loops[0]
@@ -103,8 +106,8 @@ public final class Listener: DescriptorHandler {
     watch = nil
     if let resume { loop.disarm(resume) }
     refusals.finish()
-    // First the name, then the socket: in between nobody can have taken the name, which would then be gone.
-    if ownsPath, case .unix(let path) = address.kind { unlink(path) }
+    // First the name, then the socket: while it is served nobody takes the name over. Unless somebody has removed the file before.
+    if let file, case .unix(let path) = address.kind, FileIdentity(path) == file { unlink(path) }
     Glibc.close(descriptor)
     if reserve >= 0 { Glibc.close(reserve) }
   }
@@ -170,12 +173,6 @@ public final class Listener: DescriptorHandler {
     // Somebody else may have been faster to take its place.
     if reserve < 0 { reserve = open("/dev/null", O_RDONLY | O_CLOEXEC) }
     watch?.setInterest(.readable)
-  }
-
-  private static func permit(_ permissions: UInt32?, _ address: SocketAddress) -> Bool {
-    guard let permissions, case .unix(let path) = address.kind else { return true }
-    // Before it listens, nobody gets in, whatever the umask was.
-    return chmod(path, permissions) == 0
   }
 
   private static func removeStaleSocket(_ path: String, _ address: SocketAddress) {

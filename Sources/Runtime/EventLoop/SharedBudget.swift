@@ -43,13 +43,16 @@ public struct BudgetShare: ~Copyable {
   @usableFromInline var amount = 0
   /// What it may use without asking.
   @usableFromInline var granted = 0
-  /// As much may lie idle here: a loop that goes up and down by a little does not ask all the time.
+  /// What may lie idle here, so that a loop that goes up and down by a little does not ask all the time, and what is too much. Of a
+  /// small budget nothing does: another loop may need the last of it.
+  private let spare: Int
   @usableFromInline let mostSpare: Int
 
   /// A share that uses nothing.
   public init(of budget: SharedBudget) {
     self.budget = budget
-    mostSpare = 2 * budget.chunk
+    spare = budget.chunk > 1 ? budget.chunk : 0
+    mostSpare = spare + budget.chunk
   }
 
   deinit { budget.giveBack(granted) }
@@ -94,7 +97,7 @@ public struct BudgetShare: ~Copyable {
   }
 
   @usableFromInline mutating func shrink() {
-    let idle = granted - amount - budget.chunk
+    let idle = granted - amount - spare
     granted -= idle
     budget.giveBack(idle)
   }

@@ -29,7 +29,9 @@ public final class RPCServer: Sendable {
     fallback: HTTPRoute.Handler? = nil, configuration: RPCServerConfiguration = .init(), events: RPCServerEvents = .init()
   ) {
     self.group = group
-    let methods = services.flatMap(\.methods).map { RouteEntry($0.method.path, .rpc($0.intercepted(by: interceptors))) }
+    let methods = services.flatMap(\.methods).map { route in
+      RouteEntry(route.method.path, .rpc(ServedMethod(route.intercepted(by: interceptors))))
+    }
     let routes = RouteTable(methods + http.map { RouteEntry($0.path, .http($0.handler)) })
     let gate = AcceptGate(configuration.accept)
     let budgets = ServerBudgets(configuration)
@@ -46,21 +48,30 @@ public final class RPCServer: Sendable {
   /// - Parameters:
   ///   - address: Where; port 0 lets the system choose.
   ///   - tls: How connections there are encrypted; nil for clear text.
-  ///   - permissions: Who may connect to a Unix socket, as the mode of its file (0o660); nil for what the umask says.
+  ///   - unixAccess: Who may connect, when the address is a Unix socket.
   /// - Returns: The address, with the port that the system chose when it was asked for port 0.
   @discardableResult
   public func listen(
-    on address: SocketAddress, tls: TLSContext? = nil, permissions: UInt32? = nil
+    on address: SocketAddress, tls: TLSContext? = nil, unixAccess: UnixSocketAccess = .init()
+  ) throws(EventLoopError) -> SocketAddress {
+    try listen(on: address, renewing: tls.map { TLSContextSource($0) }, unixAccess: unixAccess)
+  }
+
+  /// Listens on one more address, with a certificate that may be renewed: each connection begins with the source's current one.
+  @discardableResult
+  public func listen(
+    on address: SocketAddress, renewing tls: TLSContextSource?, unixAccess: UnixSocketAccess = .init()
   ) throws(EventLoopError) -> SocketAddress {
     start(
       try Listener(
-        on: address, group: group, permissions: permissions, gate: gate, onRefuse: events.connectionsRefused,
+        on: address, group: group, unixAccess: unixAccess, gate: gate, onRefuse: events.connectionsRefused,
         onAccept: acceptor(tls)))
   }
 
   /// Listens on a socket that another process has opened (systemd's socket activation).
   @discardableResult
-  public func listen(inheriting descriptor: Int32, tls: TLSContext? = nil) throws(EventLoopError) -> SocketAddress {
+  public func listen(inheriting descriptor: Int32, renewing tls: TLSContextSource? = nil) throws(EventLoopError) -> SocketAddress
+  {
     start(
       try Listener(
         inheriting: descriptor, group: group, gate: gate, onRefuse: events.connectionsRefused, onAccept: acceptor(tls)))
@@ -72,6 +83,9 @@ public final class RPCServer: Sendable {
     server.loop.takeLoad()
     server.serve(descriptor, from: peer, tls: tls)
   }
+
+  /// Whose handler keeps `loop` busy, as far as it is known. May be called from any thread.
+  public func handler(on loop: EventLoop) -> HandlerTrace? { loops.first { $0.loop === loop }?.running.trace(loop.pulse) }
 
   /// Stops without losing a call: no new connections, GOAWAY on all others, and then waits until the last call is answered.
   ///
@@ -106,8 +120,8 @@ public final class RPCServer: Sendable {
     return listener.address
   }
 
-  private func acceptor(_ tls: TLSContext?) -> Listener.Accepted {
+  private func acceptor(_ tls: TLSContextSource?) -> Listener.Accepted {
     let byLoop = Dictionary(uniqueKeysWithValues: loops.map { (ObjectIdentifier($0.loop), $0) })
-    return { descriptor, peer, loop in byLoop[ObjectIdentifier(loop)]?.serve(descriptor, from: peer, tls: tls) }
+    return { descriptor, peer, loop in byLoop[ObjectIdentifier(loop)]?.serve(descriptor, from: peer, tls: tls?.current) }
   }
 }

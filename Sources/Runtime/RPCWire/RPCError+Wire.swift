@@ -8,10 +8,12 @@ extension RPCError {
 
   /// More calls at once than may run.
   package static var overloaded: RPCError {
-    RPCError(
+    var metadata: Metadata = ["retry-after": "1"]
+    // One of the protocol's own names, which gRPC clients obey when they retry: gRFC A6.
+    metadata.append(.init(name: "grpc-retry-pushback-ms", value: .text("1000")))
+    return RPCError(
       .resourceExhausted, "too many calls are running",
-      details: [.errorInfo(reason: "OVERLOADED", domain: "grpc", metadata: [:]), .retryInfo(.seconds(1))],
-      metadata: ["retry-after": "1", "grpc-retry-pushback-ms": "1000"])
+      details: [.errorInfo(reason: "OVERLOADED", domain: "grpc", metadata: [:]), .retryInfo(.seconds(1))], metadata: metadata)
   }
 
   /// A message over the limit.
@@ -41,6 +43,11 @@ extension RPCError {
       .unimplemented,
       "the message encoding '\(name.prefix(32))' is not supported; supported are \(AcceptedCompressions.supported)",
       details: [.errorInfo(reason: "UNSUPPORTED_ENCODING", domain: "grpc", metadata: [:])])
+  }
+
+  /// What a call fails with whose response cannot be written.
+  package static func unencodable(_ error: EncodeError) -> RPCError {
+    RPCError(.internal, "the response cannot be encoded", cause: error)
   }
 
   /// A message that cannot be read.

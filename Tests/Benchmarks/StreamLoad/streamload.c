@@ -9,6 +9,7 @@
 //   --path PATH --body FILE    what a call of kind `generic` asks, at most 155 bytes; its answer must have status 0, nothing
 //       else is compared
 //   --header "NAME: VALUE"     sent with each call
+//   --bearers FILE             one token in a line: calls take turns with them
 //
 // KIND: see calls.c. Ends with 1 and says why when an answer is not what is due.
 
@@ -56,7 +57,8 @@ typedef struct {
 static const char *port, *generic_path, *extra_names[8], *extra_values[8];
 static uint8_t generic_body[LONGEST];
 static size_t generic_size;
-static int connection_count = 10, stream_count = 10, extra_count, poller;
+static char **bearers;
+static int connection_count = 10, stream_count = 10, extra_count, bearer_count, poller;
 static int64_t message_count = 1000, call_total = -1, calls_made, calls_open;
 static Connection *connections;
 static Call *free_calls;
@@ -145,12 +147,14 @@ static void begin(Connection *connection, enum Kind kind, uint64_t due_at) {
   call->to_send = of->sends_many ? message_count : 1;
   call->to_get = of->gets_many ? message_count : 1;
   call->allowed = of->waits ? 1 : call->to_send;
-  nghttp2_nv headers[7 + 8] = {field(":method", "POST"), field(":scheme", "http"),
+  size_t header_count = 7;
+  nghttp2_nv headers[7 + 8 + 1] = {field(":method", "POST"), field(":scheme", "http"),
                                field(":path", kind == GENERIC ? generic_path : of->path), field(":authority", "localhost"),
                                field("content-type", "application/grpc"), field("te", "trailers"), field("grpc-timeout", "100S")};
-  for (int i = 0; i < extra_count; i++) headers[7 + i] = field(extra_names[i], extra_values[i]);
+  for (int i = 0; i < extra_count; i++) headers[header_count++] = field(extra_names[i], extra_values[i]);
+  if (bearer_count) headers[header_count++] = field("authorization", bearers[calls_made % bearer_count]);
   nghttp2_data_provider provider = {.source.ptr = call, .read_callback = read_requests};
-  if (nghttp2_submit_request(connection->session, NULL, headers, 7 + (size_t)extra_count, &provider, call) < 0) {
+  if (nghttp2_submit_request(connection->session, NULL, headers, header_count, &provider, call) < 0) {
     fail("no more streams on a connection", NULL);
   }
   connection->dirty = 1;
@@ -363,6 +367,17 @@ static void read_body(const char *path) {
   fclose(file);
 }
 
+static void read_bearers(const char *path) {
+  FILE *file = fopen(path, "r");
+  if (!file) fail("bearers", strerror(errno));
+  for (char line[8192]; fgets(line, sizeof line, file);) {
+    line[strcspn(line, "\n")] = 0;
+    bearers = realloc(bearers, ((size_t)bearer_count + 1) * sizeof *bearers);
+    if (!bearers || asprintf(&bearers[bearer_count++], "Bearer %s", line) < 0) abort();
+  }
+  fclose(file);
+}
+
 int main(int count, char **arguments) {
   char *mix = NULL;
   double rate = 1000, seconds = 10, report = 60;
@@ -384,6 +399,7 @@ int main(int count, char **arguments) {
     else if (!strcmp(name, "--report")) report = atof(value);
     else if (!strcmp(name, "--path")) generic_path = value;
     else if (!strcmp(name, "--body")) read_body(value);
+    else if (!strcmp(name, "--bearers")) read_bearers(value);
     else if (!strcmp(name, "--header") && extra_count < 8 && strstr(value, ": ")) {
       char *colon = strstr(value, ": ");
       *colon = 0;

@@ -58,6 +58,10 @@ struct OutageTests {
     try await TestDatabase.with(on: address) { test in
       try await test.open({ $0.longestReconnectPause = .milliseconds(100) }) { database in
         #expect(try await database.value("select 1") == 1)
+        // The server watches us as we watch it: it must not keep the locks of a connection that a network has dropped.
+        #expect(try await database.value("select current_setting('tcp_keepalives_idle')") == "5")
+        #expect(try await database.value("select current_setting('tcp_keepalives_interval')") == "5")
+        #expect(try await database.value("select current_setting('tcp_user_timeout')") == "10000")
         for signal in [SIGINT, SIGKILL] {
           try await server.stop(signal: signal)
           try await eventually("the outage is noticed") { !database.isReady }

@@ -81,6 +81,16 @@ struct TranscodingTests {
     #expect(throws: DecodeError.self) { try message.wireBytes(json: other, options: .init(registry: registry)) }
   }
 
+  @Test("A map entry without a value is an empty message, and of two entries with one key the last one counts")
+  func mapEntries() throws {
+    let message = try DescriptorPool.of(EchoService.file).message("parley.testing.v1.Tree")
+    let without: [UInt8] = [0x22, 3, 0x0a, 1, 0x6b]
+    #expect(try message.jsonBytes(wire: without) == Array(#"{"named":{"k":{}}}"#.utf8))
+    let labelled: [UInt8] = [0x22, 8, 0x0a, 1, 0x6b, 0x12, 3, 0x0a, 1, 0x61]
+    #expect(try message.jsonBytes(wire: labelled + without) == Array(#"{"named":{"k":{}}}"#.utf8))
+    #expect(try message.jsonBytes(wire: without + labelled) == Array(#"{"named":{"k":{"label":"a"}}}"#.utf8))
+  }
+
   @Test("proto2 keeps presence and does not pack, proto3 packs, an edition does both by its defaults")
   func syntax() throws {
     let fields: (FieldProto, FieldProto) = (.of("one", 1, .int32), .of("many", 2, .int32, label: .repeated))

@@ -65,7 +65,39 @@ struct ListenerTests {
     listener.close()
     listener.close()
     group.shutDown()
-    #expect(access(path, F_OK) != 0)
+    #expect(Glibc.access(path, F_OK) != 0)
+  }
+
+  @Test(
+    "A Unix socket has the mode and the group that it was given, whatever the umask",
+    arguments: [0o600, 0o660, 0o666] as [UInt32])
+  func access(_ mode: UInt32) throws {
+    let group = try EventLoopGroup(count: 1)
+    let path = Self.path()
+    let listener = try Listener(
+      on: SocketAddress(.unix(path: path)), group: group, unixAccess: UnixSocketAccess(mode: mode, group: getegid())
+    ) { descriptor, _, _ in close(descriptor) }
+    var status = stat()
+    #expect(lstat(path, &status) == 0 && status.st_mode & 0o7777 == mode && status.st_gid == getegid())
+    listener.start()
+    listener.close()
+    group.shutDown()
+  }
+
+  @Test("A path that another process has taken over meanwhile is left to it")
+  func takenOver() throws {
+    let group = try EventLoopGroup(count: 1)
+    let path = Self.path()
+    let listener = try Listener(on: SocketAddress(.unix(path: path)), group: group) { descriptor, _, _ in close(descriptor) }
+    listener.start()
+    unlink(path)
+    let other = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    #expect(SocketAddress(.unix(path: path)).withSockaddr { bind(other, $0, $1) } == 0)
+    listener.close()
+    group.shutDown()
+    #expect(Glibc.access(path, F_OK) == 0)
+    unlink(path)
+    close(other)
   }
 
   @Test("A file that is no socket is never deleted to make room for one")
@@ -74,7 +106,7 @@ struct ListenerTests {
     let path = Self.path()
     close(open(path, O_CREAT | O_WRONLY, 0o600))
     #expect(throws: EventLoopError.self) { try Listener(on: SocketAddress(.unix(path: path)), group: group) { _, _, _ in } }
-    #expect(access(path, F_OK) == 0)
+    #expect(Glibc.access(path, F_OK) == 0)
     unlink(path)
     group.shutDown()
   }

@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import Glibc
 public import RPC
 internal import RPCServer
 public import ServiceKit
@@ -18,11 +19,15 @@ public struct DemoService: Service {
   /// Whether a background job ignores its cancellation.
   public static let stubbornCall = ConfigurationKey<Duration>("slow", default: .milliseconds(300), "How long GET /slow takes.")
 
+  /// A named pipe that the handlers of `block` open, which holds their loop until somebody writes to it.
+  public static let gate = ConfigurationKey<FilePath?>(optional: "gate", "A named pipe at which some handlers block their loop.")
+
   /// The name of the service.
   public static let name = "demo"
   /// Its settings.
   public static let configuration: [any ConfigurationKeyDeclaration] = [
     StandardKeys.listen.aliased(.init("PORT") { "127.0.0.1:\($0)" }), apiKey, burst, isGuarded, failingJob, stubbornCall,
+    gate,
   ]
   /// What it serves.
   public static let services = [EchoService.descriptor]
@@ -36,12 +41,22 @@ public struct DemoService: Service {
   public static func build(_ context: ServiceContext) async throws -> ServiceParts {
     let slow = context.settings[stubbornCall]
     let fails = context.settings[failingJob]
+    let gate = DemoGate(path: context.settings[gate]?.path)
     return ServiceParts(
       services: [
         ServiceRoutes(
           EchoService.descriptor,
           [
-            .unary(EchoService.Methods.echo) { request, _ in EchoResponse(text: request.text) },
+            .unary(EchoService.Methods.echo) { request, _ in
+              switch request.text {
+              case "block": gate.block()
+              case "suspend, then block":
+                try await Task.sleep(for: .milliseconds(1))
+                gate.block()
+              default: break
+              }
+              return EchoResponse(text: request.text)
+            },
             .unary(EchoService.Methods.guarded) { _, _ in GuardedResponse() },
             .unary(EchoService.Methods.fail) { _, _ in throw DemoError() },
           ])
@@ -54,6 +69,10 @@ public struct DemoService: Service {
           try await Task.sleep(for: slow)
           return .text(200, "slow")
         },
+        .get("/block") { _ in
+          gate.block()
+          return .text(200, "went on")
+        },
         .get("/broken") { _ in throw DemoError() },
         .get("/limited") { _ in
           throw RPCError(.resourceExhausted, "rate limit (user)", details: [.retryInfo(.milliseconds(1_200))])
@@ -65,6 +84,18 @@ public struct DemoService: Service {
           while true { try await Task.sleep(for: .seconds(3_600)) }
         }
       ])
+  }
+}
+
+/// What a handler must never do: wait in the kernel on its loop.
+private struct DemoGate: Sendable {
+  let path: String?
+
+  /// Until somebody opens the pipe to write.
+  func block() {
+    guard let path else { return }
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    if descriptor >= 0 { close(descriptor) }
   }
 }
 

@@ -28,7 +28,7 @@ public func within<Value: Sendable>(
   try await withThrowingTaskGroup(of: Value?.self) { group in
     group.addTask { try await body() }
     group.addTask {
-      try await Task.sleep(for: limit)
+      try await Task.sleep(for: limit.withPatience)
       return nil
     }
     defer { group.cancelAll() }

@@ -8,6 +8,9 @@
 /// the process at once with 128 + its number, even if every thread is stuck. Answers 0, or an error number.
 int parley_catch_termination(int descriptor);
 
+/// Makes SIGHUP make `descriptor` (an eventfd) readable, each time; -1: it does nothing. Answers 0, or an error number.
+int parley_catch_hangup(int descriptor);
+
 /// The first signal that came, or 0.
 int parley_termination_signal(void);
 

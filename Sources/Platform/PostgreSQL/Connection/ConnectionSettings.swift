@@ -54,13 +54,22 @@ struct ConnectionSettings: Sendable {
       parameters.append(("keepalives_interval", "10"))
       parameters.append(("keepalives_count", "3"))
     }
-    let options = session.map { "-c \($0.name)=\($0.value)" }
+    let options = (session + vigilance).map { "-c \($0.name)=\($0.value)" }
     let given = configuration.additionalParameters["options"].map { [$0] } ?? []
     parameters.removeAll { $0.0 == "options" }
     parameters.append(("options", (given + options + ["-c TimeZone=UTC"]).joined(separator: " ")))
     return parameters
   }
 
+  /// How the server finds out that we are gone. Where a network drops our goodbye, it would keep the locks of an open transaction
+  /// until that has been idle for too long; asked again and again, our machine tells it that there is no such connection.
+  private var vigilance: [(name: String, value: String)] {
+    guard !configuration.isSocketPath else { return [] }
+    return [
+      ("tcp_keepalives_idle", "5"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "2"),
+      ("tcp_user_timeout", "\(configuration.unacknowledgedTimeout.wholeMilliseconds)"),
+    ]
+  }
 }
 
 extension Duration {

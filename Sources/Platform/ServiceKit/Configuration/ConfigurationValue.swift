@@ -57,6 +57,31 @@ extension Optional: ConfigurationValue where Wrapped: ConfigurationValue {
   public var configurationText: String { self?.configurationText ?? "" }
 }
 
+/// A value that may be switched off by the word `none`, where leaving it out means the default.
+public struct ValueOrNone<Value: ConfigurationValue>: ConfigurationValue {
+  /// The value; nil for none.
+  public let value: Value?
+
+  /// What a text must be to be read.
+  public static var expectation: String { "none, or \(Value.expectation)" }
+
+  /// A value, or none.
+  public init(_ value: Value?) { self.value = value }
+
+  /// Reads a text; nil when it is not as ``expectation`` says.
+  public init?(configurationText: String) {
+    guard configurationText != "none" else {
+      value = nil
+      return
+    }
+    guard let value = Value(configurationText: configurationText) else { return nil }
+    self.value = value
+  }
+
+  /// The value as it would be written.
+  public var configurationText: String { value?.configurationText ?? "none" }
+}
+
 /// Values separated by commas. Blanks around a value and empty values do not count.
 extension Array: ConfigurationValue where Element: ConfigurationValue {
   /// What a text must be to be read.

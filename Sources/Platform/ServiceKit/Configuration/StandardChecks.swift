@@ -5,7 +5,7 @@ internal import PostgreSQL
 /// What must hold between the standard settings.
 enum StandardChecks {
   static func findings(_ settings: Settings, hasDatabase: Bool) -> [ConfigurationFinding] {
-    var findings = tls(settings) + listeners(settings)
+    var findings = tls(settings) + clients(settings) + listeners(settings)
     if hasDatabase {
       for key in [StandardKeys.databaseURL] { findings += database(settings[key], key) }
       if let url = settings[StandardKeys.databaseOwnerURL] { findings += database(url, StandardKeys.databaseOwnerURL) }
@@ -44,6 +44,11 @@ enum StandardChecks {
     } catch {
       return [.error(StandardKeys.tlsCertificate, "certificate and key cannot be used: \(error.message)")]
     }
+  }
+
+  private static func clients(_ settings: Settings) -> [ConfigurationFinding] {
+    guard settings[StandardKeys.tlsClientCA] == nil, !settings[StandardKeys.tlsClientIdentities].isEmpty else { return [] }
+    return [.error(StandardKeys.tlsClientCA, "must be set when tls.clientIdentities is: nothing else proves an identity")]
   }
 
   private static func database(_ url: String, _ key: any ConfigurationKeyDeclaration) -> [ConfigurationFinding] {

@@ -11,15 +11,12 @@ public enum StandardKeys {
   /// Where HTTP/2 over TLS is served.
   public static let tlsListen = ConfigurationKey<SocketAddress?>(
     optional: "tls.listen", "The address for gRPC and HTTP over TLS; needs a certificate and its key.")
-  /// The server's certificate chain.
-  public static let tlsCertificate = ConfigurationKey<ReadableFile?>(
-    optional: "tls.certificate", "The PEM file with the server's certificate, then the intermediates.")
-  /// The certificate's private key.
-  public static let tlsKey = ConfigurationKey<ReadableFile?>(
-    optional: "tls.key", "The PEM file with the certificate's private key.")
-  /// Who signs the clients' certificates.
-  public static let tlsClientCA = ConfigurationKey<ReadableFile?>(
-    optional: "tls.clientCa", "The PEM file with the roots of client certificates; with it, every client must show one.")
+  /// Who may connect to a Unix socket.
+  public static let unixMode = ConfigurationKey<FileMode>(
+    "unix.mode", default: FileMode(0o660), "The permissions of Unix sockets among the addresses to listen on.")
+  /// Which group owns a Unix socket.
+  public static let unixGroup = ConfigurationKey<SystemGroup?>(
+    optional: "unix.group", "The group that owns those sockets; without it, the process's own.")
   /// Where metrics and probes are served.
   public static let adminListen = ConfigurationKey<SocketAddress?>(
     optional: "admin.listen", check: { $0?.isLoopback == false ? "on the loopback interface" : nil },
@@ -52,6 +49,14 @@ public enum StandardKeys {
   /// What is logged.
   public static let logLevel = ConfigurationKey<Logger.Level>(
     "log.level", default: .info, "The least severe level that is logged.")
+  /// How many of the calls that end OK are logged.
+  public static let accessSampling = ConfigurationKey<Int>(
+    "log.accessSampling", default: 1, in: 1...1_000_000,
+    "Of so many calls that end OK, one is in the access log; all others are always there.")
+  /// How long a loop may be held.
+  public static let stallThreshold = ConfigurationKey<Duration>(
+    "stall.threshold", default: .milliseconds(500), in: .milliseconds(10) ... .seconds(3_600),
+    "How long a handler may keep its loop from everything else before the log names it.")
   /// How long to drain.
   public static let drainTimeout = ConfigurationKey<Duration>(
     "drain.timeout", default: .seconds(25), in: .zero ... .seconds(3600),
@@ -91,11 +96,11 @@ public enum StandardKeys {
   /// All of them, in the order of documentation. Those of the database only where there is one.
   public static func all(database: Bool) -> [any ConfigurationKeyDeclaration] {
     var keys: [any ConfigurationKeyDeclaration] = [
-      listen, tlsListen, tlsCertificate, tlsKey, tlsClientCA, adminListen, trustedProxies, corsOrigins, maxRequestBytes,
-      maxCallDuration, reflection, outboundCAFile, outboundProxy, outboundTimeout, loops, copies, startTimeout, drainTimeout,
-      portFile, logLevel,
+      listen, unixMode, unixGroup, adminListen, trustedProxies, corsOrigins, maxRequestBytes, maxCallDuration, reflection,
+      outboundCAFile, outboundProxy, outboundTimeout, loops, copies, startTimeout, drainTimeout, stallThreshold, portFile,
+      logLevel, accessSampling,
     ]
-    keys += telemetry
+    keys += tls + telemetry + limits.map(\.key)
     if database { keys += [databaseURL, databaseOwnerURL, databasePool] as [any ConfigurationKeyDeclaration] }
     return keys
   }

@@ -8,7 +8,8 @@ enum CallTelemetry {
     _ services: [ServiceDescriptor], _ log: Logger, _ telemetry: ServiceTelemetry, _ settings: Settings, _ tracer: Tracer
   ) -> any ServerInterceptor {
     let lines = telemetry.sink.flatMap {
-      AccessLog($0, level: log.logLevel, slow: settings[StandardKeys.slowCall])
+      AccessLog(
+        $0, level: log.logLevel, oneInOK: settings[StandardKeys.accessSampling], slow: settings[StandardKeys.slowCall])
     }
     return TelemetryInterceptor(services: services, metrics: telemetry.registry, log: lines, tracer: tracer)
   }

@@ -30,7 +30,10 @@ struct ServerAssembly {
     }
     let served = parts.services + [HealthService(health).routes]
     services = settings[StandardKeys.reflection] ? served.withReflection() : served
-    let access = try AccessPolicy(for: services.map(\.descriptor), guards: parts.guards)
+    // Other services are known by their certificates, unless this one has a way of its own.
+    let clients = AccessGuard.authenticator(ClientIdentityAuthenticator(settings[StandardKeys.tlsClientIdentities]))
+    let access = try AccessPolicy(
+      for: services.map(\.descriptor), guards: parts.guards.merging([.service: clients]) { own, _ in own })
     interceptors =
       [
         CallTelemetry.interceptor(services.map(\.descriptor), log, telemetry, settings, resources.tracing.tracer),
@@ -47,6 +50,7 @@ struct ServerAssembly {
     configuration.maximumRequestBytes = settings[StandardKeys.maxRequestBytes]
     configuration.maximumCallDuration = settings[StandardKeys.maxCallDuration]
     configuration.cors = policy
+    configuration.takeLimits(from: settings)
     self.configuration = configuration
     var events = Self.events(log)
     let metrics = ServerMetrics(registry, resources.loops)

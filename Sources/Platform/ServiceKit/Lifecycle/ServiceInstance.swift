@@ -25,6 +25,7 @@ public final class ServiceInstance: Sendable {
   private let resources: ServiceResources
   private let admin: LoopbackListener?
   private let portFile: PortFile?
+  private let certificates: CertificateReloader?
   private let group: ServiceGroup
 
   /// Starts a service.
@@ -84,8 +85,10 @@ public final class ServiceInstance: Sendable {
     let parts = try await S.build(context)
     let assembly = try ServerAssembly(S.self, parts, settings, health, log, resources)
     let server = assembly.server(on: resources.loops)
+    let certificates = try CertificateReloader(settings, log, resources.telemetry.registry)
     let lag = LoopLag(resources.loops, resources.telemetry.registry) { [metrics = assembly.metrics] in metrics.look(server, $0) }
-    let liveness = LoopLiveness(resources.loops)
+    let stalls = StallLog(log, resources.telemetry.registry) { [server] in server.handler(on: $0) }
+    let liveness = LoopLiveness(resources.loops, threshold: settings[StandardKeys.stallThreshold], observer: stalls.observer)
     let pages = AdminPages(
       health: health, liveness: liveness, registry: resources.telemetry.registry,
       report: AdminReport(
@@ -93,7 +96,7 @@ public final class ServiceInstance: Sendable {
         limits: assembly.configuration))
     do {
       activation.closeOnExec()
-      (addresses, admin) = try Listeners(settings, activation).open(server, pages, resources)
+      (addresses, admin) = try Listeners(settings, activation, certificates).open(server, pages, resources)
       portFile = settings[StandardKeys.portFile].map { PortFile(path: $0.path) }
     } catch {
       liveness.stop()
@@ -108,12 +111,17 @@ public final class ServiceInstance: Sendable {
     self.resources = resources
     self.liveness = liveness
     self.lag = lag
+    self.certificates = certificates
     loops = resources.loops
     let (file, bound) = (portFile, addresses)
     let running = RunningServer(server: server, health: health, limit: settings[StandardKeys.drainTimeout], log: log) {
       try file?.write(bound)
     }
-    group = Self.group(running, parts.jobs, log)
+    let pool = resources.loops.blocking
+    let renewal = certificates.map { certificates in
+      BackgroundJob("certificates") { try await certificates.run(on: pool) }
+    }
+    group = Self.group(running, parts.jobs + [renewal].compactMap(\.self), log)
     health.started()
   }
 
@@ -133,6 +141,17 @@ public final class ServiceInstance: Sendable {
 
   /// Begins to drain: NOT_SERVING, no new connections, GOAWAY, and the calls under way are finished. ``run()`` then returns.
   public func stop() async { await group.triggerGracefulShutdown() }
+
+  /// Reads the TLS files again, as SIGHUP asks for; what cannot be used is logged and changes nothing.
+  ///
+  /// - Returns: Whether there are any.
+  @discardableResult
+  public func reload() async -> Bool {
+    guard let certificates else { return false }
+    // Only a pool that is shut down refuses, and then nothing is served any more.
+    try? await loops.blocking.run { certificates.reload() }
+    return true
+  }
 
   /// The server is the last in the list, hence the first to stop: jobs work on until the last call is answered.
   private static func group(

@@ -16,6 +16,7 @@ struct ServiceProcess<S: Service> {
 
   /// Runs from start to drain.
   func run() async throws(ServiceFailure) {
+    ReloadSignal.ignore()
     let telemetry = ServiceTelemetry(sink: LogSink())
     let log = Self.startLog(telemetry, settings[StandardKeys.logLevel])
     Self.announce(log)
@@ -30,10 +31,14 @@ struct ServiceProcess<S: Service> {
     }
     do {
       let signal = try catchSignals(instance, systemd, log)
-      defer { signal.stop() }
+      let reload = try catchReloads(instance, systemd, log)
+      defer {
+        signal.stop()
+        reload.stop()
+      }
       log.info("serving", metadata: ["addresses": "\(instance.addresses.text)"])
       systemd.ready("serving on \(instance.addresses.text)")
-      let watchdog = Task { await watch(instance, systemd) }
+      let watchdog = Task { await Watchdog(systemd, instance.liveness).run() }
       defer { watchdog.cancel() }
       try await instance.run()
       log.info("stopped")
@@ -70,20 +75,26 @@ struct ServiceProcess<S: Service> {
     return signal
   }
 
+  private func catchReloads(
+    _ instance: ServiceInstance, _ systemd: SystemdNotifier, _ log: Logger
+  ) throws(EventLoopError) -> ReloadSignal {
+    let signal = try ReloadSignal(on: instance.loops.loops[0])
+    signal.onEach {
+      systemd.reloading()
+      Task {
+        if await !instance.reload() { log.info("asked to read files again, of which there are none: TLS is not served") }
+        systemd.ready("serving on \(instance.addresses.text)")
+      }
+    }
+    return signal
+  }
+
   /// Whatever hangs on the way out (a job that ignores its cancellation, a peer that never closes) does not keep the process.
   private static func endAtLast(after limit: Duration) {
     _ = LoopThread(name: "last-resort") {
       var left = UInt32(clamping: limit.components.seconds)
       while left > 0 { left = sleep(left) }
       _exit(ExitStatus.internal.rawValue)
-    }
-  }
-
-  /// A sign of life at half the interval that systemd allows, as long as every loop turns.
-  private func watch(_ instance: ServiceInstance, _ systemd: SystemdNotifier) async {
-    guard let interval = systemd.watchdogInterval else { return }
-    while (try? await Task.sleep(for: interval / 2)) != nil {
-      if instance.liveness.stalled(for: max(interval / 2, .seconds(1))).isEmpty { systemd.alive() }
     }
   }
 }

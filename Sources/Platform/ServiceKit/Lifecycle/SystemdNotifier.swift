@@ -1,3 +1,4 @@
+internal import CShims
 public import Glibc
 
 /// Tells systemd how the process is doing, by its notification protocol: datagrams on `NOTIFY_SOCKET` (sd_notify(3)).
@@ -25,6 +26,12 @@ public struct SystemdNotifier: Sendable {
 
   /// The process drains.
   public func stopping(_ status: String) { send("STOPPING=1\nSTATUS=\(status)") }
+
+  /// The process reads its files again; ``ready(_:)`` says that it is done.
+  public func reloading() {
+    // systemd pairs the message with the reload that it began by the time on the monotonic clock.
+    send("RELOADING=1\nMONOTONIC_USEC=\(parley_monotonic_nanoseconds() / 1_000)")
+  }
 
   /// The process lives.
   public func alive() { send("WATCHDOG=1") }

@@ -2,8 +2,8 @@ internal import EventLoop
 public import Logging
 internal import RPC
 
-/// One line for each call: time, method, status, milliseconds, peer, the request id when somebody named one, and the trace when
-/// there is one.
+/// One line for each call: time, method, status, milliseconds, peer, the identity in its certificate when it showed one, the request
+/// id when somebody named one, and the trace when there is one.
 ///
 /// The line goes into the loop's buffer as bytes (see ``LogSink/gather(on:)``); what is the same for all calls of a method is
 /// prepared once. Calls that end OK in time may be sampled; all others are always written.
@@ -43,7 +43,16 @@ public struct AccessLog: Sendable {
       JSONBytes.append(#"","duration_ms":"#, to: &bytes)
       JSONBytes.appendMilliseconds(nanoseconds, to: &bytes)
       JSONBytes.append(#","peer":""#, to: &bytes)
-      JSONBytes.appendEscaped(call.peer.address, to: &bytes)
+      let peer = call.peer
+      JSONBytes.appendEscaped(peer.address, to: &bytes)
+      if let identity = peer.identity {
+        JSONBytes.append(#"","peer_identity":""#, to: &bytes)
+        JSONBytes.appendEscaped(identity.name, to: &bytes)
+      } else if let name = peer.certificateCommonName {
+        // Whoever signs certificates for strangers lets them choose it.
+        JSONBytes.append(#"","peer_common_name":""#, to: &bytes)
+        JSONBytes.appendEscaped(Redactor.redact(name), to: &bytes)
+      }
       if let id = RequestID.known(of: call) {
         JSONBytes.append(#"","request_id":""#, to: &bytes)
         // A caller chooses it: it is held to the same rule as everything else that is logged.

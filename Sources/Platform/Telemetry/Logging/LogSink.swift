@@ -97,6 +97,7 @@ final class LoopLogBuffer: EndOfTickWork, @unchecked Sendable {
   private unowned let sink: LogSink
   private var bytes: [UInt8] = []
   private var isScheduled = false
+  private var isLast = false
   /// Written before the end of the tick when there is more.
   private static let highWater = 64 << 10
 
@@ -120,6 +121,12 @@ final class LoopLogBuffer: EndOfTickWork, @unchecked Sendable {
   }
 
   func endOfTick() {
+    // Once more behind all others: nobody's answer waits for its line to be written.
+    guard isLast else {
+      isLast = true
+      return loop.atEndOfTick(self)
+    }
+    isLast = false
     isScheduled = false
     flush()
   }

@@ -32,7 +32,7 @@ extension HTTP2Connection {
   func countReset(of stream: HTTP2Stream) {
     resources.statistics.resetsSent += 1
     // Resets leave while nothing is read, hence there is nothing to stop.
-    if !stream.isCharged && count(.malformedRequest) { end(for: .malformedRequest) }
+    if role == .server && !stream.isCharged && count(.malformedRequest) { end(for: .malformedRequest) }
   }
 
   /// DATA with padding, of which only nghttp2 knows how much there is.

@@ -6,7 +6,12 @@ internal import Glibc
 extension HTTP2Connection {
   package func descriptorIsReady(_ readiness: Readiness) {
     if readiness.contains(.writable) { scheduleFlush() }
-    if readiness.contains(.readable) || readiness.contains(.failed) { readSocket() }
+    if readiness.contains(.readable) || readiness.contains(.failed) {
+      readSocket()
+      // What was answered while it was read leaves at once: the caller does not wait for the other connections' turns, and the next
+      // of them finds the streams and buffers of this one free, and still in the processor's cache.
+      if hasAnswered { flushNow() }
+    }
   }
 
   /// Reads what the socket holds, at most a few buffers of it, so that the loop's other connections have their turn.
@@ -80,11 +85,13 @@ extension HTTP2Connection {
     borrowingStreams.removeAll(keepingCapacity: true)
     lastActivity = loop.now
     if closesAfterFeed { return close() }
-    if result < 0 {
-      let message = String(cString: nghttp2_strerror(Int32(result)))
-      if failure == nil { failure = HTTP2Error(.protocolError, message) }
-    }
+    if result < 0 && failure == nil { readFailed(Int32(result)) }
     scheduleFlush()
+  }
+
+  private func readFailed(_ result: Int32) {
+    if result == NGHTTP2_ERR_FLOODED.rawValue && role == .server { return end(for: .unreadAnswers) }
+    failure = HTTP2Error(.protocolError, String(cString: nghttp2_strerror(result)))
   }
 
   // MARK: Called by nghttp2
@@ -169,6 +176,7 @@ extension HTTP2Connection {
     case NGHTTP2_PING.rawValue:
       if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 { pingAnswered(frame) }
     case NGHTTP2_GOAWAY.rawValue:
+      hasPeerLeft = true
       if role == .client { goaway = HTTP2Goaway(frame.pointee.goaway) }
       if role == .client && !isDraining {
         isDraining = true

@@ -6,7 +6,8 @@ extension HTTP2Connection {
     guard let time = resources.limits.keepaliveTime else { return nil }
     if let pinged = vigil.pinged, lastActivity < pinged {
       let end = pinged.advanced(by: resources.limits.keepaliveTimeout)
-      guard now >= end else { return end }
+      // The answer may come long before the end of its time, and the next silence begins with it.
+      guard now >= end else { return min(end, now.advanced(by: time)) }
       close(HTTP2Error(.keepaliveTimeout, "no answer to a PING within \(resources.limits.keepaliveTimeout)"))
       return nil
     }
@@ -17,6 +18,6 @@ extension HTTP2Connection {
     guard !isReadingPaused else { return now.advanced(by: time) }
     vigil.pinged = now
     ping { _ in }
-    return now.advanced(by: resources.limits.keepaliveTimeout)
+    return now.advanced(by: min(time, resources.limits.keepaliveTimeout))
   }
 }

@@ -96,7 +96,10 @@ extension HTTP2Connection {
 
   @inline(__always)
   var hasRoomForResponses: Bool {
-    held.outbound + (backlog?.count ?? 0) < resources.limits.responseBytes && resources.responses.hasRoom
+    let waiting = held.outbound + (backlog?.count ?? 0)
+    guard waiting < resources.limits.responseBytes else { return false }
+    // Who reads what is sent needs little, and must not suffer for those who do not.
+    return waiting < Self.smallBytes || resources.responses.hasRoom
   }
 
   func awaitRoom(_ stream: HTTP2Stream) {

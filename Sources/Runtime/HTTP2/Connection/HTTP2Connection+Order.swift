@@ -104,7 +104,8 @@ extension HTTP2Connection {
   // MARK: Called by nghttp2
 
   /// A frame that nghttp2 has answered with an error. HEADERS of a stream too many are such, and HEADERS that are malformed.
-  func invalidFrame(_ header: nghttp2_frame_hd) -> Int32 {
+  func invalidFrame(_ header: nghttp2_frame_hd, _ error: Int32) -> Int32 {
+    refusal = error
     guard role == .server, UInt32(header.type) == NGHTTP2_HEADERS.rawValue else { return 0 }
     history.refuse(header.stream_id)
     if let stream = stream(header.stream_id) {

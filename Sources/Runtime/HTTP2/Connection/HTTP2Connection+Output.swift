@@ -7,6 +7,7 @@ internal import Glibc
 extension HTTP2Connection {
   /// Has everything that is ready to be sent leave at the end of this tick.
   func scheduleFlush() {
+    needsFlush = true
     guard !isFlushScheduled, !isClosed else { return }
     isFlushScheduled = true
     loop.atEndOfTick(self)
@@ -14,6 +15,13 @@ extension HTTP2Connection {
 
   package func endOfTick() {
     isFlushScheduled = false
+    if needsFlush { flushNow() }
+  }
+
+  /// Sends what is ready to be sent. Not for nghttp2's callbacks.
+  func flushNow() {
+    hasAnswered = false
+    needsFlush = false
     guard !isClosed else { return }
     flush()
     guard !isClosed else { return }
@@ -33,7 +41,8 @@ extension HTTP2Connection {
     if !unreadRequests.isEmpty && !isClosed { awaitUnreadRequests() }
     guard !isClosed else { return }
     boundOutput()
-    if backlog == nil && (mustClose || isDrained || isFinished) { close(failure) }
+    guard backlog == nil, mustClose || isDrained || isFinished else { return }
+    close(failure ?? brokenRule)
   }
 
   private func sendFrames() {
@@ -49,6 +58,12 @@ extension HTTP2Connection {
 
   /// nghttp2 has nothing more to read or to write: after a GOAWAY, or an error that it told the peer about.
   private var isFinished: Bool { nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0 }
+
+  /// Why nghttp2 ended a connection that nobody else wanted to end. The peer was told with GOAWAY; this is for the log.
+  private var brokenRule: HTTP2Error? {
+    guard role == .server, drainPhase == 0, !hasPeerLeft else { return nil }
+    return HTTP2Error(.protocolError, refusal == 0 ? "a rule of HTTP/2 was broken" : String(cString: nghttp2_strerror(refusal)))
+  }
 
   /// Tells the peer how much more it may send, once per tick instead of once per request. All that came counts as consumed, taken
   /// or not, until too much waits: a stream that nobody reads must not keep the others from their requests.
@@ -193,6 +208,7 @@ extension HTTP2Connection {
   // MARK: Called by streams
 
   func submitResponse(_ stream: HTTP2Stream, _ headers: HeaderList, endsStream: Bool) {
+    hasAnswered = true
     if endsStream {
       nghttp2_submit_response(session, stream.id, headers.fields, headers.count, nil)
     } else {

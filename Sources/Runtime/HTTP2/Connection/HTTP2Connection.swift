@@ -80,6 +80,10 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   /// Handlers of this connection's calls that are suspended: their streams may be gone already.
   package var runningHandlers = 0
   var isFlushScheduled = false
+  /// Something was done since the last flush that may have to be sent.
+  var needsFlush = false
+  /// A response was submitted since the last flush.
+  var hasAnswered = false
   var isFeeding = false
   var closesAfterFeed = false
   var isReadingPaused = false
@@ -89,6 +93,10 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   package internal(set) var goaway: HTTP2Goaway?
   var drainPhase = 0
   var isLeaving = false
+  /// The peer has said GOAWAY.
+  var hasPeerLeft = false
+  /// What nghttp2 said of the last frame that it did not accept.
+  var refusal: Int32 = 0
   var outstandingPings: [OutstandingPing] = []
   var pingsSent: UInt64 = 0
   let timer = LoopTimer()

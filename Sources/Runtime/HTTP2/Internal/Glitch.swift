@@ -12,6 +12,8 @@ enum Glitch: CaseIterable {
   case ping, pingAnswer
   /// SETTINGS after the first. Each may change the windows of all streams.
   case settings
+  /// More answers to PING and SETTINGS than may wait. Not a matter of how often.
+  case unreadAnswers
   /// PRIORITY, which nothing here uses.
   case priority
   /// WINDOW_UPDATE that answers no DATA.
@@ -27,9 +29,11 @@ enum Glitch: CaseIterable {
   var cost: Double {
     switch self {
     case .reset, .malformedRequest, .pingAnswer, .priority, .windowUpdate, .unknownFrame: 1
-    case .ping, .settings, .emptyData, .longHeaders: 10
+    case .emptyData, .longHeaders: 10
+    // Fewer of them than answers may wait, so that it is this that ends a flood.
+    case .ping, .settings: 12
     case .tinyData: 0.04
-    case .continuation: .infinity
+    case .continuation, .unreadAnswers: .infinity
     }
   }
 
@@ -42,6 +46,7 @@ enum Glitch: CaseIterable {
     case .continuation: "too_many_continuations"
     case .ping, .pingAnswer: "too_many_pings"
     case .settings: "too_many_settings"
+    case .unreadAnswers: "too_many_unread_answers"
     case .priority: "too_many_priorities"
     case .windowUpdate: "too_many_window_updates"
     case .emptyData: "too_many_empty_data_frames"

@@ -34,9 +34,9 @@ enum SessionCallbacks {
       guard let frame else { return 0 }
       return SessionCallbacks.connection(user) { $0.frameReceived(frame) }
     }
-    nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(table) { _, frame, _, user in
+    nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(table) { _, frame, error, user in
       guard let frame else { return 0 }
-      return SessionCallbacks.connection(user) { $0.invalidFrame(frame.pointee.hd) }
+      return SessionCallbacks.connection(user) { $0.invalidFrame(frame.pointee.hd, error) }
     }
     nghttp2_session_callbacks_set_on_frame_not_send_callback(table) { _, frame, error, user in
       guard let frame else { return 0 }

@@ -40,7 +40,9 @@ private struct FreeList {
   /// Blocks carry their class in front of them; 16 bytes keep what follows aligned.
   private static let headerBytes = 16
   private static let smallestShift = 5
-  static let classes = 9
+  /// Up to 1,024 bytes: what a stream needs. The few larger blocks belong to a connection, which would pay for being rounded up
+  /// as long as it lives.
+  static let classes = 6
   /// Free blocks kept per class, so that a burst does not stay allocated for ever.
   private static let keptPerClass = 4_096
 

@@ -15,7 +15,8 @@ public struct SlotWriter {
   }
 
   /// Empty slots of a message, or nil if the arena's budget is spent.
-  @inlinable public init?(_ descriptor: MessageDescriptor, in arena: UnsafeMutablePointer<SlotArenaState>) {
+  @inlinable @inline(__always)
+  public init?(_ descriptor: MessageDescriptor, in arena: UnsafeMutablePointer<SlotArenaState>) {
     let size = descriptor.slotSize
     guard let base = arena.pointee.allocate(size) else {
       arena.pointee.failure = 2

@@ -20,6 +20,8 @@ public struct CallContext: Sendable {
   public var deadline: Deadline? { call.deadline }
   /// The other end of the connection.
   public var peer: Peer { call.peer }
+  /// Who the caller is by the certificate that its connection was opened with (mutual TLS), or nil.
+  public var peerIdentity: PeerIdentity? { call.peer.identity }
 
   /// Headers to send before the first message.
   public var initialMetadata: Metadata {

@@ -16,7 +16,11 @@ public struct CallValues: Sendable {
 
   /// The value attached under `key`.
   public subscript<Key: CallValueKey>(key: Key.Type) -> Key.Value? {
-    get { entries.first { $0.key == ObjectIdentifier(key) }?.value as? Key.Value }
+    get {
+      // Casting nothing is not free.
+      guard let entry = entries.first(where: { $0.key == ObjectIdentifier(key) }) else { return nil }
+      return entry.value as? Key.Value
+    }
     set {
       entries.removeAll { $0.key == ObjectIdentifier(key) }
       if let newValue { entries.append((ObjectIdentifier(key), newValue)) }

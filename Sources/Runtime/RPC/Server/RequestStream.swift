@@ -2,7 +2,7 @@ public import MessagesCore
 
 /// The requests of a call, in order. Reading opens the caller's flow-control window, so a slow reader slows the caller.
 public struct RequestStream<Element: Message>: AsyncSequence, AsyncIteratorProtocol, Sendable {
-  private let call: any ServerCall
+  @usableFromInline let call: any ServerCall
 
   /// The requests of `call`.
   public init(_ call: any ServerCall) { self.call = call }
@@ -11,11 +11,19 @@ public struct RequestStream<Element: Message>: AsyncSequence, AsyncIteratorProto
   public func makeAsyncIterator() -> RequestStream { self }
 
   /// The next request, or nil after the last.
-  public mutating func next() async throws(RPCError) -> Element? { try await call.receive(Element.self) }
+  @inlinable @inline(__always)
+  public mutating func next() async throws(RPCError) -> Element? {
+    guard let slots = try call.requestSlots(Element.descriptor) else { return try await call.receive(Element.self) }
+    defer { call.finishRequest() }
+    return Element(slots: slots)
+  }
 
   /// The next request, or nil after the last.
+  @inlinable @inline(__always)
   public mutating func next(isolation actor: isolated (any Actor)?) async throws(RPCError) -> Element? {
-    try await call.receive(Element.self)
+    guard let slots = try call.requestSlots(Element.descriptor) else { return try await call.receive(Element.self) }
+    defer { call.finishRequest() }
+    return Element(slots: slots)
   }
 
   /// The one request of a call that has exactly one.
@@ -30,11 +38,17 @@ public struct RequestStream<Element: Message>: AsyncSequence, AsyncIteratorProto
 
 /// Where a handler writes the responses of a call.
 public struct ResponseWriter<Response: Message>: Sendable {
-  private let call: any ServerCall
+  @usableFromInline let call: any ServerCall
 
   /// Writes the responses of `call`.
   public init(_ call: any ServerCall) { self.call = call }
 
   /// Sends a response; suspends while the caller reads more slowly than the handler writes.
-  public func write(_ response: Response) async throws(RPCError) { try await call.send(response) }
+  @inlinable @inline(__always)
+  public func write(_ response: Response) async throws(RPCError) {
+    guard let slots = try call.responseSlots(Response.descriptor) else { return try await call.send(response) }
+    response.fill(slots)
+    let hasRoom = try withExtendedLifetime(response) { () throws(RPCError) in try call.sendResponse(slots) }
+    if !hasRoom { await call.roomToSend() }
+  }
 }

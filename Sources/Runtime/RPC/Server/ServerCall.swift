@@ -50,6 +50,31 @@ public protocol ServerCall: AnyObject, Sendable {
 
   /// Sends a response; suspends while the caller reads more slowly than the handler writes.
   func send<M: Message>(_ message: M) async throws(RPCError)
+
+  // What follows is for the common case, plain protobuf that is at hand or can be sent at once: code that knows the type of the
+  // message reads and fills its slots itself, without an async call, which costs the concurrency runtime several times what a
+  // small message does.
+
+  /// The slots of the next request, of the only one of a unary call, if it is there and uncompressed protobuf.
+  ///
+  /// - Returns: What to read at once and before ``finishRequest()``, or nil: ask ``receive(_:)`` or ``unaryRequest(_:)``.
+  func requestSlots(_ descriptor: MessageDescriptor) throws(RPCError) -> MessageSlots?
+
+  /// The slots have been read.
+  func finishRequest()
+
+  /// Empty slots for the next response.
+  ///
+  /// - Returns: What to fill and hand to ``sendResponse(_:)`` at once, or nil: use ``send(_:)`` or ``unaryResponse(_:)``.
+  func responseSlots(_ descriptor: MessageDescriptor) throws(RPCError) -> SlotWriter?
+
+  /// Sends a response, or hands over the only one of a unary call, whose slots are filled.
+  ///
+  /// - Returns: Whether there is room for more. If not, ``roomToSend()`` must return before anything else is sent.
+  func sendResponse(_ slots: SlotWriter) throws(RPCError) -> Bool
+
+  /// Suspends while the caller reads more slowly than the handler writes.
+  func roomToSend() async
 }
 
 extension ServerCall {
@@ -61,6 +86,16 @@ extension ServerCall {
   public var protocolName: String { "grpc" }
   /// None.
   public var query: String? { nil }
+  /// Never.
+  public func requestSlots(_ descriptor: MessageDescriptor) throws(RPCError) -> MessageSlots? { nil }
+  /// Nothing to do.
+  public func finishRequest() {}
+  /// Never.
+  public func responseSlots(_ descriptor: MessageDescriptor) throws(RPCError) -> SlotWriter? { nil }
+  /// Not without slots.
+  public func sendResponse(_ slots: SlotWriter) throws(RPCError) -> Bool { preconditionFailure("nobody gave these slots") }
+  /// There is.
+  public func roomToSend() async {}
 }
 
 /// The other end of a connection.
@@ -69,14 +104,19 @@ public struct Peer: Sendable, Hashable {
   public var address: String
   /// The port there, or nil.
   public var port: UInt16?
-  /// The name in the certificate that the peer proved to own, when the connection asked for one.
-  public var certifiedName: String?
+  /// Who it is by the certificate that it proved to own; nil without one, or when the certificate names nobody.
+  public var identity: PeerIdentity?
+  /// The common name in that certificate, for people who read logs; never for decisions.
+  public var certificateCommonName: String?
 
   /// Describes a peer.
-  public init(address: String, port: UInt16? = nil, certifiedName: String? = nil) {
+  public init(
+    address: String, port: UInt16? = nil, identity: PeerIdentity? = nil, certificateCommonName: String? = nil
+  ) {
     self.address = address
     self.port = port
-    self.certifiedName = certifiedName
+    self.identity = identity
+    self.certificateCommonName = certificateCommonName
   }
 }
 

@@ -1,3 +1,5 @@
+public import MessagesCore
+
 /// One method with the code that serves it, with the types of its messages folded in.
 public struct MethodRoute: Sendable {
   /// Serves a call from its first message to its last; returning is OK, throwing is the status.
@@ -24,8 +26,17 @@ public struct MethodRoute: Sendable {
     _ handler: @escaping @Sendable (Request, CallContext) async throws -> Response
   ) -> MethodRoute {
     MethodRoute(method.info) { call in
-      let request = try call.unaryRequest(Request.self)
-      try call.unaryResponse(try await handler(request, CallContext(call)))
+      let request: Request
+      if let slots = try call.requestSlots(Request.descriptor) {
+        request = Request(slots: slots)
+        call.finishRequest()
+      } else {
+        request = try call.unaryRequest(Request.self)
+      }
+      let response = try await handler(request, CallContext(call))
+      guard let slots = try call.responseSlots(Response.descriptor) else { return try call.unaryResponse(response) }
+      response.fill(slots)
+      _ = try withExtendedLifetime(response) { () throws(RPCError) in try call.sendResponse(slots) }
     }
   }
 

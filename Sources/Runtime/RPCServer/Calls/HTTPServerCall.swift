@@ -8,15 +8,18 @@ internal import RPC
 final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
   private let server: ServerLoop
   private let handler: HTTPRoute.Handler
+  /// Whose path stands for it in logs; nil for what has no path of its own.
+  private let route: RouteEntry?
   private var stream: HTTP2Stream?
   private var task: Task<Void, Never>?
   private var home: HTTP2Connection?
   private var isRunning = false
   private var isAnswered = false
 
-  init(on server: ServerLoop, _ handler: @escaping HTTPRoute.Handler) {
+  init(on server: ServerLoop, _ handler: @escaping HTTPRoute.Handler, _ route: RouteEntry?) {
     self.server = server
     self.handler = handler
+    self.route = route
   }
 
   func open(_ stream: HTTP2Stream) { self.stream = stream }
@@ -44,9 +47,11 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
     guard server.hasRoom(on: stream), server.runningHandlers.take(1) else { return shed(.runningHandlers, stream) }
     let request = request(stream)
     isRunning = true
+    server.running.began(route.map(RunningHandlers.name) ?? RunningHandlers.name(server.otherRoute))
     let task = Task.immediate(executorPreference: server.loop) { await self.run(request) }
-    guard isRunning else { return }
-    if !isAnswered { self.task = task }
+    guard isRunning else { return server.running.finished() }
+    self.task = task
+    server.running.suspended(task)
     home = stream.isClosed ? nil : stream.connection
     home?.runningHandlers += 1
   }
@@ -68,7 +73,6 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
     self.stream = nil
     isAnswered = true
     task?.cancel()
-    task = nil
   }
 
   private func refusal(
@@ -98,6 +102,8 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
     }
     server.runningHandlers.giveBack(1)
     isRunning = false
+    if let task { server.running.ended(task) }
+    task = nil
     home?.runningHandlers -= 1
     home = nil
     if let stream, !isAnswered, !response.body.isEmpty, !stream.hasRoom { return shed(.responseBytes, stream) }

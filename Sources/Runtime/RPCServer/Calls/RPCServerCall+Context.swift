@@ -25,9 +25,8 @@ extension RPCServerCall {
 
   var peer: Peer {
     if let storedPeer { return storedPeer }
-    let peer = stream.map { ConnectionPeer.of($0.connection) } ?? Peer(address: "unknown")
-    storedPeer = peer
-    return peer
+    guard let stream else { return Peer(address: "unknown") }
+    return ConnectionPeer.of(stream.connection)
   }
 }
 
@@ -48,8 +47,10 @@ final class ConnectionPeer {
 extension Peer {
   /// The other end of a connection.
   init(_ connection: HTTP2Connection) {
+    let certificate = connection.peerCertificate
     self.init(
       address: connection.peer.host, port: connection.peer.port,
-      certifiedName: connection.peerCertificate.flatMap { $0.uris.first ?? $0.commonName })
+      identity: certificate.flatMap { PeerIdentity(uris: $0.uris, dnsNames: $0.dnsNames) },
+      certificateCommonName: certificate?.commonName)
   }
 }

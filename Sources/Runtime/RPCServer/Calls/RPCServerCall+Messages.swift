@@ -86,18 +86,30 @@ extension RPCServerCall {
 
   func encode<M: Message>(_ message: M, _ stream: HTTP2Stream) throws(RPCError) {
     guard form.hasPlainResponses, form.wire != .connectUnary else { return try encodeOther(message, stream) }
+    let slots: SlotWriter
+    do {
+      slots = try server.encoder.begin(M.descriptor)
+    } catch {
+      throw .unencodable(error)
+    }
+    message.fill(slots)
+    try withExtendedLifetime(message) { () throws(RPCError) in try pack(slots, stream) }
+  }
+
+  /// Appends the message in these slots to what the stream has to send.
+  func pack(_ slots: SlotWriter, _ stream: HTTP2Stream) throws(RPCError) {
     let output = stream.outbound
     let start = output.count
     // One byte of flags, uncompressed, and room for the length.
     memset(output.reserve(Envelope.prefixBytes), 0, Envelope.prefixBytes)
     output.commit(Envelope.prefixBytes)
     do {
-      let count = try server.encoder.encode(message, into: output)
+      let count = try server.encoder.pack(slots, into: output)
       output.overwrite(bigEndian: UInt32(count), at: start + 1)
       traffic.sent += count
     } catch {
       output.truncate(to: start)
-      throw RPCError(.internal, "the response cannot be encoded", cause: error)
+      throw .unencodable(error)
     }
   }
 
@@ -122,7 +134,7 @@ extension RPCServerCall {
       }
     } catch {
       output.truncate(to: start)
-      throw RPCError(.internal, "the response cannot be encoded", cause: error)
+      throw .unencodable(error)
     }
   }
 

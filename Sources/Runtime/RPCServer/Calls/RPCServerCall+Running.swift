@@ -10,6 +10,7 @@ extension RPCServerCall {
   func start() {
     guard server.hasRoom(on: stream), server.runningHandlers.take(1) else { return shed(.runningHandlers) }
     isRunning = true
+    server.running.began(RunningHandlers.name(route.unsafelyUnwrapped.method))
     // One async frame instead of two: each costs the runtime a look-up of the executor, and this is the hot path.
     let task = Task.immediate(executorPreference: server.loop) {
       do {
@@ -20,8 +21,9 @@ extension RPCServerCall {
         self.ended(error)
       }
     }
-    guard isRunning else { return }
+    guard isRunning else { return server.running.finished() }
     self.task = task
+    server.running.suspended(task)
     home = stream?.connection
     home?.runningHandlers += 1
   }
@@ -29,6 +31,7 @@ extension RPCServerCall {
   private func ended(_ error: (any Error)?) {
     isRunning = false
     server.runningHandlers.giveBack(1)
+    if let task { server.running.ended(task) }
     task = nil
     if let home {
       home.runningHandlers -= 1
@@ -38,9 +41,7 @@ extension RPCServerCall {
     guard !isAnswered else { return }
     if let error {
       fail(rpcError(error))
-    } else if !hasResponse && route.unsafelyUnwrapped.method.kind != .serverStreaming
-      && route.unsafelyUnwrapped.method.kind != .bidirectional
-    {
+    } else if !hasResponse && kind != .serverStreaming && kind != .bidirectional {
       fail(RPCError(.internal, "the handler returned without a response"))
     } else {
       succeed()

@@ -37,9 +37,7 @@ extension RPCServerCall {
   }
 
   func sendInitialMetadata() {
-    guard let stream, !isAnswered, let kind = route?.method.kind, kind == .serverStreaming || kind == .bidirectional else {
-      return
-    }
+    guard let stream, !isAnswered, kind == .serverStreaming || kind == .bidirectional else { return }
     negotiate(stream)
     sendHeaders(stream)
     stream.outboundGrew()
@@ -52,13 +50,24 @@ extension RPCServerCall {
     }
     guard let stream, !isAnswered else { throw RPCError(.cancelled, "the call is over") }
     try encode(message, stream)
-    if route?.method.kind == .clientStreaming {
+    if !sent(on: stream) { await roomToSend() }
+  }
+
+  /// A message was added to what the stream has to send.
+  ///
+  /// - Returns: Whether there is room for more.
+  func sent(on stream: HTTP2Stream) -> Bool {
+    guard kind != .clientStreaming else {
       hasResponse = true
-      return
+      return true
     }
-    sendHeaders(stream)
+    if !hasSentHeaders { sendHeaders(stream) }
     stream.outboundGrew()
-    guard stream.outbound.count > server.configuration.http2.streamOutputBytes else { return }
+    return stream.outbound.count <= server.configuration.http2.streamOutputBytes
+  }
+
+  func roomToSend() async {
+    guard let stream, !isAnswered, stream.outbound.count > server.configuration.http2.streamOutputBytes else { return }
     // Woken while there still is something to send, so that the stream does not run dry.
     stream.notifyWhenDrained(to: server.configuration.http2.streamOutputBytes / 2)
     await withUnsafeContinuation { writers.append($0) }

@@ -14,7 +14,9 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   let server: ServerLoop
   /// Gone as soon as the stream is closed, even if the handler still runs.
   var stream: HTTP2Stream?
-  var route: MethodRoute?
+  var route: ServedMethod?
+  /// That of the method, at hand for every message.
+  var kind = MethodKind.unary
   var form: CallForm
   /// The query and the message of a call that came by GET.
   var getCall: (query: String, message: [UInt8])?
@@ -33,6 +35,8 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   /// The status has been decided: what the handler still does is of no consequence.
   var isAnswered = false
   var hasPassedDeadline = false
+  /// Where its loop keeps it until its deadline is armed; -1 where it does not.
+  var begunIndex = -1
   var task: Task<Void, Never>?
   /// Where the handler is counted while it is suspended.
   var home: HTTP2Connection?
@@ -77,18 +81,20 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
     switch ServerRequestKind(stream.headers, server) {
     case .rpc(let route, let wire, let codec):
       self.route = route
+      kind = route.kind
       form.wire = wire
       form.codec = codec
       if let problem = readHeaders(stream.headers) { return refuse(problem) }
       begin(route)
     case .connectGet(let route, let request, let codec):
       self.route = route
+      kind = route.kind
       form.wire = .connectUnary
       form.codec = codec
       if let problem = readHeaders(stream.headers) ?? readQuery(request) { return refuse(problem) }
       begin(route)
-    case .http(let handler):
-      let call = HTTPServerCall(on: server, handler)
+    case .http(let handler, let route):
+      let call = HTTPServerCall(on: server, handler, route)
       stream.handler = call
       self.stream = nil
       call.open(stream)
@@ -99,16 +105,16 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
     }
   }
 
-  private func begin(_ route: MethodRoute) {
+  private func begin(_ route: ServedMethod) {
     // Also before the request is whole: it may never become so.
     if deadline != nil { server.bound(self) }
-    if route.method.kind != .unary { start() }
+    if kind != .unary { start() }
   }
 
   func streamReceivedData(_ stream: HTTP2Stream) {
     guard !isAnswered else { return discardInput() }
     guard receivers.isEmpty else { return wake(&receivers) }
-    guard route?.method.kind == .unary else { return }
+    guard kind == .unary else { return }
     let limit = server.configuration.maximumRequestBytes
     guard form.wire != .connectUnary else { return receivedBody(stream, limit) }
     switch Envelope.parse(stream.inbound.bytes, maximumBytes: limit) {
@@ -136,7 +142,7 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   func streamReceivedEnd(_ stream: HTTP2Stream) {
     guard !isAnswered else { return }
     guard receivers.isEmpty else { return wake(&receivers) }
-    if route?.method.kind == .unary { start() }
+    if kind == .unary { start() }
   }
 
   func streamDrained(_ stream: HTTP2Stream) {
@@ -157,7 +163,7 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
     }
     // Who still runs may still ask: what it could ask for goes with the stream.
     _ = metadata
-    _ = peer
+    storedPeer = peer
     self.stream = nil
     isAnswered = true
     stopClock()
@@ -185,5 +191,9 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
     server.loop.arm(deadlineTimer, at: MonotonicInstant(nanoseconds: deadline.monotonicNanoseconds))
   }
 
-  func stopClock() { if deadline != nil { server.loop.disarm(deadlineTimer) } }
+  func stopClock() {
+    guard deadline != nil else { return }
+    server.unbound(self)
+    server.loop.disarm(deadlineTimer)
+  }
 }

@@ -1,10 +1,26 @@
 internal import Glibc
 internal import RPC
 
+/// A method and the code that serves it, in one object: calls keep and pass on a single reference.
+final class ServedMethod: Sendable {
+  let method: MethodInfo
+  let kind: MethodKind
+  let serve: MethodRoute.Serve
+  /// See ``MethodRoute/endsWithServer``.
+  let endsWithServer: Bool
+
+  init(_ route: MethodRoute) {
+    method = route.method
+    kind = route.method.kind
+    serve = route.serve
+    endsWithServer = route.endsWithServer
+  }
+}
+
 /// What a path leads to.
 final class RouteEntry: Sendable {
   enum Target: Sendable {
-    case rpc(MethodRoute)
+    case rpc(ServedMethod)
     case http(HTTPRoute.Handler)
   }
 

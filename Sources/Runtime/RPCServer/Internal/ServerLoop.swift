@@ -24,12 +24,17 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   /// Handlers that are running now.
   var runningHandlers: BudgetShare
   private let gate: AcceptGate
+  /// Which one has the loop, for whoever watches it from another thread.
+  let running = RunningHandlers()
+  /// What plain HTTP requests for unregistered paths are called there.
+  let otherRoute: RouteEntry
   private var connections: [ObjectIdentifier: HTTP2Connection] = [:]
   /// What is open now, in no order.
   var openConnections: Dictionary<ObjectIdentifier, HTTP2Connection>.Values { connections.values }
   private var isDraining = false
   /// Calls with a deadline that began in this tick.
   private var begunCalls: [RPCServerCall] = []
+  private var isWatchScheduled = false
   private var whenEmpty: [CheckedContinuation<Void, Never>] = []
 
   init(
@@ -47,6 +52,7 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
     coding = MessageCoding(
       decoder, encoder, registry: configuration.messageRegistry, ignoresUnknownFields: configuration.ignoresUnknownJSONFields)
     hasCORS = configuration.cors != nil
+    otherRoute = RouteEntry("a plain HTTP request for no registered path", .http { _ in .text(404, "not found\n") })
     var form = CallForm()
     form.chosen = configuration.responseCompression
     form.offered = configuration.responseCompression
@@ -83,12 +89,32 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
 
   /// Has a call's deadline watched from the end of this tick on.
   func bound(_ call: RPCServerCall) {
-    if begunCalls.isEmpty { loop.atEndOfTick(self) }
+    if !isWatchScheduled {
+      isWatchScheduled = true
+      loop.atEndOfTick(self)
+    }
+    call.begunIndex = begunCalls.count
     begunCalls.append(call)
   }
 
+  /// A call is over before its tick is: nothing is to be watched, and nobody but its stream holds it any more, which may then use
+  /// it for its next request.
+  func unbound(_ call: RPCServerCall) {
+    let index = call.begunIndex
+    guard index >= 0 else { return }
+    call.begunIndex = -1
+    let last = begunCalls.removeLast()
+    guard last !== call else { return }
+    begunCalls[index] = last
+    last.begunIndex = index
+  }
+
   func endOfTick() {
-    for call in begunCalls { call.startClock() }
+    isWatchScheduled = false
+    for call in begunCalls {
+      call.begunIndex = -1
+      call.startClock()
+    }
     begunCalls.removeAll(keepingCapacity: true)
   }
 

@@ -7,13 +7,13 @@ internal import RPCWire
 /// What a request is, as far as its headers tell.
 enum ServerRequestKind {
   /// A call of a known method.
-  case rpc(MethodRoute, WireProtocol, MessageCodec)
+  case rpc(ServedMethod, WireProtocol, MessageCodec)
   /// A unary Connect call by GET.
-  case connectGet(MethodRoute, ConnectGetRequest, MessageCodec)
+  case connectGet(ServedMethod, ConnectGetRequest, MessageCodec)
   /// A call that ends before it begins; `httpStatus` stands in for the one that Connect gives to the error.
   case refusedRPC(RPCError, WireProtocol, MessageCodec, httpStatus: Int?)
-  /// A plain HTTP request, with what answers it.
-  case http(HTTPRoute.Handler)
+  /// A plain HTTP request, with what answers it, and the route when it has one.
+  case http(HTTPRoute.Handler, RouteEntry? = nil)
 
   init(_ headers: HeaderBlock, _ server: ServerLoop) {
     let (path, query) = Self.split(headers.value(.path) ?? UnsafeRawBufferPointer(start: nil, count: 0))
@@ -25,25 +25,25 @@ enum ServerRequestKind {
     }
     switch entry?.target {
     case .rpc(let route): self = Self.call(of: route, type, query, headers, server)
-    case .http(let handler): self = .http(handler)
+    case .http(let handler): self = .http(handler, entry)
     case nil: self = Self.unknown(type, headers, server)
     }
   }
 
   private static func call(
-    of route: MethodRoute, _ type: WireContentType, _ query: UnsafeRawBufferPointer, _ headers: HeaderBlock, _ server: ServerLoop
+    of route: ServedMethod, _ type: WireContentType, _ query: UnsafeRawBufferPointer, _ headers: HeaderBlock, _ server: ServerLoop
   ) -> ServerRequestKind {
     guard headers.value(.method, is: "POST") else { return other(route, query, headers, server) }
-    guard case .known(let wire, let codec) = type, suits(wire, route.method.kind) else {
+    guard case .known(let wire, let codec) = type, suits(wire, route.kind) else {
       return .http(
-        server.refusal(415, "unsupported media type\n", [("accept-post", contentTypes(route.method.kind))]))
+        server.refusal(415, "unsupported media type\n", [("accept-post", contentTypes(route.kind))]))
     }
     return .rpc(route, wire, codec)
   }
 
   /// A request of a method's path that is no POST: Connect's GET, a preflight, or nothing that is served.
   private static func other(
-    _ route: MethodRoute, _ query: UnsafeRawBufferPointer, _ headers: HeaderBlock, _ server: ServerLoop
+    _ route: ServedMethod, _ query: UnsafeRawBufferPointer, _ headers: HeaderBlock, _ server: ServerLoop
   ) -> ServerRequestKind {
     if let cors = server.configuration.cors, headers.value(.method, is: "OPTIONS"),
       headers.text(named: "access-control-request-method") != nil
@@ -54,7 +54,7 @@ enum ServerRequestKind {
           headers: cors.preflightFields(for: request.header("origin"), asking: request.header("access-control-request-headers")))
       }
     }
-    let allowsGet = route.method.kind == .unary && route.method.idempotency == .noSideEffects
+    let allowsGet = route.kind == .unary && route.method.idempotency == .noSideEffects
     guard allowsGet, headers.value(.method, is: "GET") else {
       return .http(server.refusal(405, "method not allowed\n", [("allow", allowsGet ? "GET, POST" : "POST")]))
     }

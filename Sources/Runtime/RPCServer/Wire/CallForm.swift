@@ -29,6 +29,12 @@ struct CallForm {
     }
   }
 
+  /// Whether every message has a prefix that tells its length: all protocols but unary Connect, whose message is the body.
+  @inline(__always)
+  var hasEnvelopes: Bool {
+    if case .connectUnary = wire { false } else { true }
+  }
+
   /// Whether responses are protobuf and were never to be compressed.
   @inline(__always)
   var hasPlainResponses: Bool {

@@ -35,7 +35,6 @@ final class ClientTarget: FuzzTarget {
   private let group: EventLoopGroup
   private let listener: Int32
   private let path: String
-  private let firstFreeDescriptor: Int32
   private let mutator = FrameMutator(optionBytes: 2, templates: FrameTemplates.responses)
 
   init() {
@@ -51,7 +50,6 @@ final class ClientTarget: FuzzTarget {
     require(listener >= 0 && address.withSockaddr { bind(listener, $0, $1) } == 0, "cannot bind \(path)")
     require(listen(listener, 64) == 0, "cannot listen on \(path)")
     self.listener = listener
-    firstFreeDescriptor = ServerTarget.freeDescriptor()
     atexit { unlink("\(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp")/parley-fuzz-\(getpid()).sock") }
   }
 
@@ -61,6 +59,7 @@ final class ClientTarget: FuzzTarget {
 
   func run(_ input: UnsafeRawBufferPointer) {
     guard input.count > 2 else { return }
+    let firstFreeDescriptor = ServerTarget.freeDescriptor()
     let options = Options(rawValue: input[0])
     let choice = input[1]
     let bytes = input.from(2)

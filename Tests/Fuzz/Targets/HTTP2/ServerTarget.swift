@@ -38,7 +38,6 @@ final class ServerTarget: FuzzTarget {
   private let connections = Counter()
   private let wide: RPCServer
   private let narrow: RPCServer
-  private let firstFreeDescriptor: Int32
   private let mutator = FrameMutator(optionBytes: 2, templates: FrameTemplates.requests)
 
   init() {
@@ -47,7 +46,6 @@ final class ServerTarget: FuzzTarget {
     group = EventLoopGroup(driven: [loop])
     wide = Self.server(on: group, handlers, connections, isNarrow: false)
     narrow = Self.server(on: group, handlers, connections, isNarrow: true)
-    firstFreeDescriptor = Self.freeDescriptor()
   }
 
   func mutate(_ data: UnsafeMutablePointer<UInt8>, size: Int, room: Int, random: inout SeededRandom) -> Int {
@@ -56,6 +54,7 @@ final class ServerTarget: FuzzTarget {
 
   func run(_ input: UnsafeRawBufferPointer) {
     guard input.count > 2 else { return }
+    let firstFreeDescriptor = Self.freeDescriptor()
     let options = Options(rawValue: input[0])
     let bytes = input.from(2)
     let isNarrow = options.contains(.isNarrow)
@@ -207,7 +206,7 @@ final class ServerTarget: FuzzTarget {
       http: [route], configuration: configuration, events: events)
   }
 
-  /// The lowest number that the next descriptor would get.
+  /// The number that the next descriptor gets: higher when one more is open. libFuzzer opens some of its own between inputs.
   static func freeDescriptor() -> Int32 {
     let descriptor = dup(2)
     close(descriptor)

@@ -74,4 +74,33 @@ struct ValueTests {
   func noOrigins(_ text: String) {
     #expect(CORSOrigins(configurationText: text) == nil)
   }
+
+  @Test(
+    "A file mode is octal, with three digits or four",
+    arguments: [
+      ("0660", 0o660), ("660", 0o660), ("000", 0), ("0777", 0o777), ("1777", nil), ("888", nil), ("66", nil), ("00660", nil),
+      ("-66", nil), ("rw-rw----", nil), ("", nil),
+    ] as [(String, UInt32?)])
+  func modes(_ text: String, _ bits: UInt32?) {
+    #expect(FileMode(configurationText: text)?.bits == bits)
+    if let bits { #expect(FileMode(configurationText: FileMode(bits).configurationText)?.bits == bits) }
+  }
+
+  @Test("A group is known by its name or its number")
+  func groups() {
+    #expect(SystemGroup(configurationText: "root")?.number == 0)
+    #expect(SystemGroup(configurationText: "1234")?.number == 1_234)
+    #expect(SystemGroup(configurationText: "root")?.configurationText == "root")
+    for text in ["", "no-such-group-here", "-1", "4294967295"] { #expect(SystemGroup(configurationText: text) == nil, "\(text)") }
+  }
+
+  @Test(
+    "A client's identity is a SPIFFE identity or a DNS name in lower case",
+    arguments: [
+      ("spiffe://parley/billing", "spiffe://parley/billing"), ("Billing.internal", "billing.internal"), ("http://x/y", nil),
+      ("spiffe://PARLEY/x", nil), ("a b", nil), ("", nil), ("billing,internal", nil), ("*.internal", nil),
+    ] as [(String, String?)])
+  func identities(_ text: String, _ expected: String?) {
+    #expect(ClientIdentity(configurationText: text)?.configurationText == expected)
+  }
 }

@@ -132,10 +132,8 @@ struct VigilTests {
       try await peer.probe(1)
       // A sign of life now and then is no use of the connection.
       let chatter = loop.spawn {
-        var number: UInt32 = 0
         while !peer.isClosed {
-          number += 1
-          peer.send(HTTP2Frame(.settings, flags: HTTP2Frame.acknowledgement))
+          peer.send(HTTP2Frame(.ping, [8, 7, 6, 5, 4, 3, 2, 1]))
           try? await loop.sleep(for: .milliseconds(50))
         }
       }

@@ -8,7 +8,7 @@ import Testing
 struct HostileTLSTests {
   let parties = TLSParties()
 
-  @Test("TLS 1.0 and 1.1 are refused", arguments: [TLS1_VERSION, TLS1_1_VERSION])
+  @Test("Hostile 24: TLS 1.0 and 1.1 are refused", arguments: [TLS1_VERSION, TLS1_1_VERSION])
   func oldVersions(_ version: Int32) throws {
     let server = try ServerSide(parties.server())
     #expect(!server.connect(RawTLSClient(version: version)))
@@ -18,7 +18,7 @@ struct HostileTLSTests {
   }
 
   @Test(
-    "A client that offers only CBC, RSA key exchange or no AEAD is refused",
+    "Hostile 24: a client that offers only CBC, RSA key exchange or no AEAD is refused",
     arguments: ["ECDHE-ECDSA-AES128-SHA", "AES128-GCM-SHA256"])
   func weakCiphers(_ suite: String) throws {
     let server = try ServerSide(parties.server())
@@ -28,7 +28,7 @@ struct HostileTLSTests {
     #expect(server.engine.failure?.code == .noCommonParameters)
   }
 
-  @Test("A client that renegotiates is refused and cut off")
+  @Test("Hostile 24: a client that renegotiates is refused and cut off")
   func renegotiation() throws {
     let server = try ServerSide(parties.server())
     let client = RawTLSClient(version: TLS1_2_VERSION)
@@ -43,7 +43,7 @@ struct HostileTLSTests {
     #expect(!alert.isEmpty)
   }
 
-  @Test("64 KeyUpdates without data pass, the 65th ends the connection")
+  @Test("Hostile 24: 64 KeyUpdates without data pass, the 65th ends the connection")
   func keyUpdateFlood() throws {
     let server = try ServerSide(parties.server())
     let client = RawTLSClient(version: TLS1_3_VERSION)
@@ -63,7 +63,7 @@ struct HostileTLSTests {
     #expect(server.plaintext == [1, 2, 3])
   }
 
-  @Test("A flood of KeyUpdates in one read stops at the bound and answers with little")
+  @Test("Hostile 24: a flood of KeyUpdates in one read stops at the bound and answers with little")
   func keyUpdateBurst() throws {
     let server = try ServerSide(parties.server())
     let client = RawTLSClient(version: TLS1_3_VERSION)
@@ -76,7 +76,7 @@ struct HostileTLSTests {
     #expect(answer.count < 4_096)
   }
 
-  @Test("KeyUpdates between megabytes of data go on for ever")
+  @Test("Hostile 24: KeyUpdates between megabytes of data go on for ever")
   func honestKeyUpdates() throws {
     let server = try ServerSide(parties.server())
     let client = RawTLSClient(version: TLS1_3_VERSION)
@@ -95,7 +95,7 @@ struct HostileTLSTests {
     #expect(server.plaintext.count == 10 * megabyte.count)
   }
 
-  @Test("A ticket continues a session, and does not allow early data", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
+  @Test("Hostile 24: a ticket continues a session, and does not allow early data", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
   func tickets(_ version: Int32) throws {
     let context = try parties.server()
     let first = RawTLSClient(version: version)
@@ -117,7 +117,8 @@ struct HostileTLSTests {
     #expect(!other.engine.isResumed)
   }
 
-  @Test("A server that asks for client certificates gives out no tickets", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
+  @Test(
+    "Hostile 24: a server that asks for client certificates gives out no tickets", arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
   func noTickets(_ version: Int32) throws {
     let client = RawTLSClient(version: version)
     #expect(try ServerSide(parties.server(clients: .optional(parties.roots))).connect(client))
@@ -126,7 +127,7 @@ struct HostileTLSTests {
     #expect(SSL_SESSION_has_ticket(session) == 0)
   }
 
-  @Test("Garbage gives an error and never a crash")
+  @Test("Hostile 24: garbage gives an error and never a crash")
   func garbage() throws {
     let seed: UInt64 = 0x5EED
     var state = seed
@@ -159,7 +160,7 @@ struct HostileTLSTests {
     }
   }
 
-  @Test("A flipped bit anywhere in a flight ends the connection or changes nothing")
+  @Test("Hostile 24: a flipped bit anywhere in a flight ends the connection or changes nothing")
   func flippedBits() throws {
     let (clients, servers) = (try parties.client(), try parties.server())
     let length = try TLSPair(clients, servers).toServer.count
@@ -178,7 +179,7 @@ struct HostileTLSTests {
     #expect(pair.client.failure?.alert == 20)  // bad_record_mac
   }
 
-  @Test("A failed engine stays failed")
+  @Test("Hostile 24: a failed engine stays failed")
   func stillness() throws {
     let pair = try parties.connected()
     pair.toServer = [23, 3, 3, 0, 32] + [UInt8](repeating: 0, count: 32)

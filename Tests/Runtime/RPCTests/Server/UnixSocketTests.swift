@@ -14,14 +14,14 @@ struct UnixSocketTests {
 
   /// Serves on a fresh path, has `body` call it, and drains.
   private func serve(
-    permissions: UInt32? = nil, at path: String = path(),
+    mode: UInt32? = nil, at path: String = path(),
     _ body: @escaping @Sendable (EchoService.Client, String, Peers) async throws -> Void
   ) async throws {
     let group = try EventLoopGroup(count: 2)
     let peers = Peers()
     let handlers = EchoHandlers { _, call in peers.seen.withLock { $0.append(call.peer) } }
     let server = RPCServer(on: group, services: [EchoService.routes(handlers)])
-    let address = try server.listen(on: SocketAddress("unix:\(path)"), permissions: permissions)
+    let address = try server.listen(on: SocketAddress("unix:\(path)"), unixAccess: .init(mode: mode))
     #expect(address == SocketAddress(.unix(path: path)))
     let channel = ClientChannel(to: .unix(path: path), on: group)
     let result: Result<Void, any Error>
@@ -56,7 +56,7 @@ struct UnixSocketTests {
 
   @Test("The socket's file has the mode that was asked for", arguments: [0o600, 0o660, 0o666] as [UInt32])
   func permissions(_ mode: UInt32) async throws {
-    try await serve(permissions: mode) { client, path, _ in
+    try await serve(mode: mode) { client, path, _ in
       var status = stat()
       #expect(lstat(path, &status) == 0)
       #expect(status.st_mode & 0o777 == mode)

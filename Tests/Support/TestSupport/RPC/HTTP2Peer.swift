@@ -79,6 +79,9 @@ public final class HTTP2Peer: DescriptorHandler {
       Glibc.close(descriptor)
       throw TimedOut("cannot connect to \(address)")
     }
+    // A request in two writes must not wait for an acknowledgement of the first.
+    var one: Int32 = 1
+    if address.port != nil { setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4) }
     _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
     return try HTTP2Peer(descriptor, on: loop, isServer: false)
   }
@@ -146,7 +149,7 @@ public final class HTTP2Peer: DescriptorHandler {
         guard let index = waiters.firstIndex(where: { $0.timer === timer }) else { return }
         waiters.remove(at: index).continuation.resume(returning: false)
       }
-      loop.arm(timer, after: limit)
+      loop.arm(timer, after: limit.withPatience)
     }
     guard isMet else { throw TimedOut("\(what): not within \(limit); \(frames.count) frames heard, closed: \(isClosed)") }
   }

@@ -53,7 +53,7 @@ public final class Tally: Sendable {
       return state.next
     }
     let timeout = Task {
-      try await Task.sleep(for: limit)
+      try await Task.sleep(for: limit.withPatience)
       let waiter = state.withLock { state in
         defer { state.waiters.removeAll { $0.id == id } }
         return state.waiters.first { $0.id == id }

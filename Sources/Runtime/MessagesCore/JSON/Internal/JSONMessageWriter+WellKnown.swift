@@ -41,14 +41,7 @@ extension JSONMessageWriter {
 
   private mutating func structure(_ slots: MessageSlots, _ descriptor: MessageDescriptor) throws(EncodeError) {
     out.beginObject()
-    let field = descriptor.fields[0]
-    if case .message(let entryDescriptor) = field.kind {
-      let (key, content) = (entryDescriptor().fields[0], entryDescriptor().fields[1])
-      for entry in slots.slotsList(at: field.countOffset) {
-        out.name(entry.string(at: key.offset))
-        try value(content.kind, entry, at: content.offset)
-      }
-    }
+    try entries(of: descriptor.fields[0], slots)
     out.endObject()
   }
 

@@ -32,7 +32,10 @@ struct JSONMessageWriter {
       switch field.shape {
       case .implicit, .optional, .oneof: try value(field.kind, slots, at: field.offset)
       case .repeated: try list(field, slots)
-      case .map: try map(field, slots)
+      case .map:
+        out.beginObject()
+        try entries(of: field, slots)
+        out.endObject()
       }
     }
   }
@@ -56,29 +59,6 @@ struct JSONMessageWriter {
       for index in 0..<count { try value(field.kind, MessageSlots(elements + index * field.kind.slotValue.bytes), at: 0) }
     }
     out.endArray()
-  }
-
-  private mutating func map(_ field: FieldDescriptor, _ slots: MessageSlots) throws(EncodeError) {
-    out.beginObject()
-    guard case .message(let entryDescriptor) = field.kind else { return out.endObject() }
-    let (key, content) = (entryDescriptor().fields[0], entryDescriptor().fields[1])
-    for entry in slots.slotsList(at: field.countOffset) {
-      out.name(mapKey(key, entry))
-      try value(content.kind, entry, at: content.offset)
-    }
-    out.endObject()
-  }
-
-  private func mapKey(_ key: FieldDescriptor, _ entry: MessageSlots) -> String {
-    guard case .scalar(let scalar) = key.kind else { return "" }
-    switch scalar {
-    case .string: return entry.string(at: key.offset)
-    case .bool: return entry.bool(at: key.offset) ? "true" : "false"
-    case .int32, .sint32, .sfixed32: return String(entry.int32(at: key.offset))
-    case .uint32, .fixed32: return String(entry.uint32(at: key.offset))
-    case .uint64, .fixed64: return String(entry.uint64(at: key.offset))
-    default: return String(entry.int64(at: key.offset))
-    }
   }
 
   private mutating func scalar(_ scalar: FieldDescriptor.Scalar, _ slots: MessageSlots, at offset: Int) {
