@@ -41,7 +41,8 @@ struct ObserverTests {
   func told() async throws {
     let notes = Notes()
     try await with(notes) { database in
-      _ = try await database.reads.rows("select \("hunter2")::text", as: String.self)
+      let text: String? = try await database.reads.value("select \("hunter2")::text")
+      #expect(text == "hunter2")
       try await database.execute("create table item (id bigint primary key, text text)")
       _ = try await database.transaction { transaction in
         try await transaction.executeAll([
@@ -84,9 +85,12 @@ struct ObserverTests {
       #expect(before.poolWaits == 1 && before.poolWaitNanoseconds > 0)
       try await database.execute("select 1")
       #expect(database.statistics.poolWaits == 1)
-      async let slow = database.execute("select pg_sleep(0.05)")
-      async let next = database.execute("select 1")
-      _ = try await (slow, next)
+      let waiter = try await database.transaction { _ in
+        let waiter = Task { try await database.execute("select 1") }
+        try await eventually("a task waits") { database.statistics.waiting == 1 }
+        return waiter
+      }
+      _ = try await waiter.value
       #expect(database.statistics.poolWaits == 2 && database.statistics.poolWaitNanoseconds > before.poolWaitNanoseconds)
       await database.shutDown()
     }

@@ -17,6 +17,7 @@ struct ServerAssembly {
   let metrics: ServerMetrics
   private let tracer: Tracer
   private let slow: Duration
+  private let oneInOK: Int
   private let events: RPCServerEvents
 
   init<S: Service>(
@@ -59,6 +60,7 @@ struct ServerAssembly {
     self.metrics = metrics
     tracer = resources.tracing.tracer
     slow = settings[StandardKeys.slowCall]
+    oneInOK = settings[StandardKeys.accessSampling]
   }
 
   func server(on loops: EventLoopGroup) -> RPCServer {
@@ -73,10 +75,9 @@ struct ServerAssembly {
     let report: HTTPErrors.Report = { [log] request, error, incident in
       log.error("unexpected error", metadata: ["path": "\(request.path)", "incident": "\(incident)", "error": "\(error)"])
     }
-    return [
-      HTTPRequestID(), HTTPAccessLog(log, registry, label: label, proxies: proxies, tracer: tracer, slow: slow), cors,
-      HTTPErrors(report: report),
-    ]
+    let access = HTTPAccessLog(
+      log, registry, label: label, proxies: proxies, tracer: tracer, oneInOK: oneInOK, slow: slow)
+    return [HTTPRequestID(), access, cors, HTTPErrors(report: report)]
   }
 
   private static func events(_ log: Logger) -> RPCServerEvents {

@@ -50,6 +50,14 @@ struct StallLog: Sendable {
     self.log = log
     self.registry = registry
     self.handler = handler
+    // Zero is an answer too, and a rule about what never happened yet must find it.
+    _ = Self.stalls("unknown", registry)
+  }
+
+  private static func stalls(_ handler: String, _ registry: PrometheusRegistry) -> PrometheusCounter {
+    registry.counter(
+      "parley_loop_stalls_total", help: "Times that a handler kept its loop from everything else for too long.",
+      labels: [("handler", handler)])
   }
 
   /// For ``LoopLiveness``.
@@ -62,10 +70,7 @@ struct StallLog: Sendable {
     // The loop may have gone on while it was asked: then the answer is about something else.
     if stall.loop.pulse != stall.pulse { trace = nil }
     let isKnown = trace.map { $0.certainty != .last } ?? false
-    registry.counter(
-      "parley_loop_stalls_total", help: "Times that a handler kept its loop from everything else for too long.",
-      labels: [("handler", isKnown ? trace?.path ?? "unknown" : "unknown")]
-    ).increment()
+    Self.stalls(isKnown ? trace?.path ?? "unknown" : "unknown", registry).increment()
     let name = trace?.description ?? "a task or callback"
     guard let leftOut = told.state.withLock({ $0.admit(name, on: stall.index) }) else { return }
     var fields = fields(stall, name)
