@@ -7,9 +7,9 @@ enum Scale {
   /// What times are multiplied with: four without optimization, too, which costs more than that.
   static var time: Int {
     #if DEBUG
-      max(slowdown, 4)
+    max(slowdown, 4)
     #else
-      slowdown
+    slowdown
     #endif
   }
 
