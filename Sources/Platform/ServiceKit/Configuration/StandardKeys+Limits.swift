@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import HTTP2
 internal import RPCServer
 
