@@ -193,7 +193,8 @@ def measure_streams(options, programs: Programs, raw: dict) -> list[dict]:
                 asked = asked if kind.startswith("flood") else kind
                 run = loads.stream_load(programs.stream_load, server, asked, messages=share(name, messages), connections=across,
                                         streams=across)
-                if case == "server_stream_one_write" and run.frames < run.messages:
+                # A socket that is full for a moment gathers a few: that is the load's doing.
+                if case == "server_stream_one_write" and run.frames < 0.9 * run.messages:
                     raise loads.Refused(f"{run.messages} messages of {name} came in {run.frames} frames")
                 return run
 
