@@ -20,6 +20,8 @@ struct ControlFrameTests {
       let frame = sendsSettings ? HTTP2Frame.settings([]) : Self.ping
       let endings = await Attacker.run(.same(frame, reads: false), against: siege.server.address)
       for ending in endings { #expect(ending.isClosed) }
+      // Only the probe's is left.
+      try await siege.server.connections.wait { $0 == 1 }
       #expect(siege.server.failures.count == endings.count)
     }
   }

@@ -128,6 +128,7 @@ struct ResetTests {
       peer.send(.reset(1, 8))
       try await peer.closed()
       #expect(peer.goawayCode == 11)
+      try await server.connections.wait { $0 == 0 }
       #expect(server.failures.map(\.code) == [.abuse])
     }
   }
