@@ -29,9 +29,10 @@ final class InProcessClientCall: ClientCall {
   }
 
   func finishSending() async throws(RPCError) {
+    // First: a handler that fails once it has seen the end is told of by the responses, as over a wire.
+    if case .failure(let error)? = call.state.withLock({ $0.outcome }) { throw error }
     call.requests.finish()
     call.requestIsWhole()
-    if case .failure(let error)? = call.state.withLock({ $0.outcome }) { throw error }
   }
 
   func receive<M: Message>(_ type: M.Type) async throws(RPCError) -> M? {
