@@ -28,6 +28,8 @@ public final class EventLoop: TaskExecutor {
   private var jobs = JobRing()
   private var timers = TimerHeap()
   private var endOfTick: [any EndOfTickWork] = []
+  /// Tasks that go on in the next tick.
+  var yielding: [UnsafeContinuation<Void, Never>] = []
   private var graveyard: [AnyObject] = []
   private(set) var isStopping = false
   /// Tasks asleep on this loop: it wakes them with an error when it stops.
@@ -143,6 +145,8 @@ public final class EventLoop: TaskExecutor {
       index += 1
     }
     endOfTick.removeAll(keepingCapacity: true)
+    for continuation in yielding { continuation.resume() }
+    yielding.removeAll(keepingCapacity: true)
   }
 
   private func fireTimers() {

@@ -1,3 +1,4 @@
+import EventLoop
 import MessagesCore
 import PostgreSQL
 import RPC
@@ -53,7 +54,7 @@ enum BenchRoutes {
     request, responses, _ in
     for number in 0..<request.sequence {
       try await responses.write(EchoResponse(text: letters, sequence: first + number))
-      await Task.yield()
+      await EventLoop.yield()
     }
   }
 

@@ -130,6 +130,44 @@ struct TaskTests {
     #expect(rounds.value == 1)
   }
 
+  private final class Turns: Sendable {
+    let list = Mutex<[Int]>([])
+  }
+
+  @Test("A loop's own yield lets others have their turn, descriptors too, and stays on the loop")
+  func loopYield() async throws {
+    let group = try EventLoopGroup(count: 1)
+    let loop = group.loops[0]
+    try await loop.perform {
+      let turns = Turns()
+      let tasks = (0..<3).map { number in
+        loop.spawn {
+          for _ in 0..<20 {
+            turns.list.withLock { $0.append(number) }
+            await EventLoop.yield()
+            #expect(loop.isCurrent)
+          }
+        }
+      }
+      for task in tasks { await task.value }
+      let order = turns.list.withLock { $0 }
+      // Nobody has a second turn before all have had theirs.
+      for start in stride(from: 0, to: 60, by: 3) { #expect(Set(order[start..<start + 3]).count == 3) }
+
+      let pipe = try Pipe()
+      let reader = PipeReader(pipe)
+      reader.watch = try loop.watch(pipe.reading, for: .readable, reader)
+      let spinner = loop.spawn { while reader.seen.value < 3 { await EventLoop.yield() } }
+      pipe.write(3)
+      await spinner.value
+      reader.watch?.cancel()
+      pipe.close()
+    }
+    group.shutDown()
+    // Elsewhere it is what the language has.
+    await EventLoop.yield()
+  }
+
   @Test("What is queued when a loop stops still runs, and tasks resumed later run too")
   func stop() async throws {
     let loop = try EventLoop(name: "stopping")
@@ -137,7 +175,10 @@ struct TaskTests {
     for _ in 0..<100 { loop.execute { ran.add() } }
     let tasks = (0..<10).map { _ in
       loop.spawn {
-        for _ in 0..<10 { await Task.yield() }
+        for _ in 0..<10 {
+          await Task.yield()
+          await EventLoop.yield()
+        }
         ran.add()
       }
     }
