@@ -7,8 +7,9 @@ public final class ByteBuffer {
   @usableFromInline var capacity: Int
   /// Where the first unread byte is.
   @usableFromInline var start = 0
+  @usableFromInline var unread = 0
   /// The number of unread bytes.
-  public private(set) var count = 0
+  @inlinable public var count: Int { unread }
 
   /// An empty buffer.
   ///
@@ -21,10 +22,10 @@ public final class ByteBuffer {
   deinit { base.deallocate() }
 
   /// Whether there is nothing to read.
-  public var isEmpty: Bool { count == 0 }
+  @inlinable public var isEmpty: Bool { count == 0 }
 
   /// The unread bytes; valid until the next change of the buffer.
-  public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base + start, count: count) }
+  @inlinable public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base + start, count: count) }
 
   /// Makes room behind the end, without changing `count`.
   ///
@@ -38,22 +39,22 @@ public final class ByteBuffer {
   /// Counts bytes that were written behind the end.
   ///
   /// - Parameter written: At most what was reserved.
-  public func commit(_ written: Int) {
+  @inlinable public func commit(_ written: Int) {
     precondition(written >= 0 && written <= capacity - start - count, "more committed than reserved")
-    count += written
+    unread += written
   }
 
   /// Appends a copy of memory.
   public func append(_ bytes: UnsafeRawBufferPointer) {
     guard let source = bytes.baseAddress, bytes.count > 0 else { return }
     reserve(bytes.count).copyMemory(from: source, byteCount: bytes.count)
-    count += bytes.count
+    unread += bytes.count
   }
 
   /// Appends one byte.
   public func append(_ byte: UInt8) {
     reserve(1).storeBytes(of: byte, as: UInt8.self)
-    count += 1
+    unread += 1
   }
 
   /// Appends bytes.
@@ -68,7 +69,7 @@ public final class ByteBuffer {
   /// - Parameters:
   ///   - value: The integer.
   ///   - offset: Where its first byte goes, counted from the first unread byte.
-  public func overwrite(bigEndian value: UInt32, at offset: Int) {
+  @inlinable public func overwrite(bigEndian value: UInt32, at offset: Int) {
     precondition(offset >= 0 && offset + 4 <= count, "outside the bytes written")
     (base + start + offset).storeBytes(of: value.bigEndian, as: UInt32.self)
   }
@@ -78,7 +79,7 @@ public final class ByteBuffer {
   /// - Parameters:
   ///   - byte: The byte.
   ///   - offset: Where it goes, counted from the first unread byte.
-  public func overwrite(_ byte: UInt8, at offset: Int) {
+  @inlinable public func overwrite(_ byte: UInt8, at offset: Int) {
     precondition(offset >= 0 && offset < count, "outside the bytes written")
     (base + start + offset).storeBytes(of: byte, as: UInt8.self)
   }
@@ -86,25 +87,25 @@ public final class ByteBuffer {
   /// Forgets bytes from the front, in constant time.
   ///
   /// - Parameter consumed: How many; at most `count`.
-  public func removeFirst(_ consumed: Int) {
+  @inlinable public func removeFirst(_ consumed: Int) {
     precondition(consumed >= 0 && consumed <= count, "more removed than there is")
-    count -= consumed
+    unread -= consumed
     start = count == 0 ? 0 : start + consumed
   }
 
   /// Forgets bytes from the end.
   ///
   /// - Parameter newCount: How many stay; at most `count`.
-  public func truncate(to newCount: Int) {
+  @inlinable public func truncate(to newCount: Int) {
     precondition(newCount >= 0 && newCount <= count, "longer than before")
-    count = newCount
+    unread = newCount
   }
 
   /// Forgets the content.
   ///
   /// - Parameter keeping: Memory above this size is given back.
   public func reset(keeping: Int = .max) {
-    count = 0
+    unread = 0
     start = 0
     if capacity > keeping {
       base.deallocate()

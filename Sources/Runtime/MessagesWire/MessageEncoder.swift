@@ -35,20 +35,25 @@ public final class MessageEncoder {
   }
 
   /// Packs filled slots behind the content of a buffer.
-  public func pack(_ slots: SlotWriter, into buffer: ByteBuffer) throws(EncodeError) -> Int {
-    defer { arena.release() }
-    switch arena.state.pointee.failure {
-    case 0: break
-    case 1: throw EncodeError(.tooDeep, "messages nested deeper than \(DecodeLimits.maximumDepth)")
-    default: throw .tooLarge
-    }
-    guard arena.state.pointee.bound <= Int(Int32.max) else { throw .tooLarge }
-    let room = buffer.reserve(arena.state.pointee.bound)
+  ///
+  /// - Parameter prefix: Bytes of zero to leave in front of the message, for whoever writes its length there.
+  /// - Returns: The number of bytes appended, without the prefix.
+  public func pack(_ slots: SlotWriter, into buffer: ByteBuffer, behind prefix: Int = 0) throws(EncodeError) -> Int {
+    let state = slots.arena
+    defer { if state.pointee.isSpread { arena.release() } }
+    let bound = state.pointee.bound
+    guard state.pointee.failure == 0, bound <= Int(Int32.max) else { throw failure(state.pointee.failure) }
+    let room = buffer.reserve(prefix + bound)
+    for offset in 0..<prefix { room.storeBytes(of: 0, toByteOffset: offset, as: UInt8.self) }
     let message = UnsafeRawPointer(slots.base).assumingMemoryBound(to: ProtobufCMessage.self)
-    let count = protobuf_c_message_pack(message, room.assumingMemoryBound(to: UInt8.self))
-    precondition(count <= arena.state.pointee.bound, "packed beyond the bound")
-    buffer.commit(count)
+    let count = protobuf_c_message_pack(message, (room + prefix).assumingMemoryBound(to: UInt8.self))
+    precondition(count <= bound, "packed beyond the bound")
+    buffer.commit(prefix + count)
     return count
+  }
+
+  private func failure(_ code: Int) -> EncodeError {
+    code == 1 ? EncodeError(.tooDeep, "messages nested deeper than \(DecodeLimits.maximumDepth)") : .tooLarge
   }
 }
 

@@ -25,6 +25,11 @@ public struct Deadline: Sendable, Hashable, Comparable {
     return Deadline(monotonicNanoseconds: tooLong || overflow || carried ? .max : total)
   }
 
+  /// A deadline so many nanoseconds from now, at least 0.
+  public static func after(nanoseconds: Int64) -> Deadline {
+    Deadline(monotonicNanoseconds: clock() + UInt64(clamping: nanoseconds))
+  }
+
   /// The time that is left; zero once it has passed.
   public var timeLeft: Duration {
     let now = Self.clock()

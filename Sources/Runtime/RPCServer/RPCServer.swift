@@ -29,8 +29,11 @@ public final class RPCServer: Sendable {
     fallback: HTTPRoute.Handler? = nil, configuration: RPCServerConfiguration = .init(), events: RPCServerEvents = .init()
   ) {
     self.group = group
+    // Who only looks on needs no frame around each call; the outermost sees what all others decide.
+    let observer = interceptors.first?.observer
+    let inner = observer == nil ? interceptors : Array(interceptors.dropFirst())
     let methods = services.flatMap(\.methods).map { route in
-      RouteEntry(route.method.path, .rpc(ServedMethod(route.intercepted(by: interceptors))))
+      RouteEntry(route.method.path, .rpc(ServedMethod(route.intercepted(by: inner))))
     }
     let routes = RouteTable(methods + http.map { RouteEntry($0.path, .http($0.handler)) })
     let gate = AcceptGate(configuration.accept)
@@ -39,7 +42,8 @@ public final class RPCServer: Sendable {
     self.events = events
     loops = group.loops.map {
       ServerLoop(
-        $0, routes: routes, fallback: fallback, configuration: configuration, events: events, budgets: budgets, gate: gate)
+        $0, routes: routes, fallback: fallback, observer: observer, configuration: configuration, events: events,
+        budgets: budgets, gate: gate)
     }
   }
 

@@ -17,6 +17,23 @@ import Testing
     #expect(read.map { $0 >= duration } == true, "\(duration) is written as \(text)")
   }
 
+  @Test(
+    "As nanoseconds a timeout is what it is as a duration, and the most that they count beyond 292 years",
+    arguments: [
+      ("0n", 0), ("99999999n", 99_999_999), ("1u", 1_000), ("1500m", 1_500_000_000), ("20S", 20_000_000_000),
+      ("3M", 180_000_000_000), ("2562047H", 9_223_369_200_000_000_000), ("2562048H", .max), ("99999999H", .max),
+    ] as [(String, Int64)])
+  func nanoseconds(_ text: String, _ expected: Int64) {
+    let (nanoseconds, duration) = Array(text.utf8).withUnsafeBytes { (Timeout.decodeNanoseconds($0), Timeout.decode($0)) }
+    #expect(nanoseconds == expected)
+    if expected < .max { #expect(duration == .nanoseconds(expected)) }
+  }
+
+  @Test("What is no timeout is none as nanoseconds either", arguments: ["", "S", "1", "123456789S", "-1S", "1s", "1 S"])
+  func malformed(_ text: String) {
+    #expect(Array(text.utf8).withUnsafeBytes { Timeout.decodeNanoseconds($0) } == nil)
+  }
+
   @Test("What no eight digits hold is written as the most that they do")
   func saturates() {
     #expect(Timeout.encode(.seconds(Int64.max)) == "99999999H")

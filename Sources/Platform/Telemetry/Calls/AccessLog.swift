@@ -35,36 +35,47 @@ public struct AccessLog: Sendable {
   func write(_ call: any ServerCall, _ instruments: CallInstruments, _ status: StatusCode, nanoseconds: UInt64, _ span: Span?) {
     if status == .ok, sampling > 1, nanoseconds < slowNanoseconds, UInt64.random(in: 0..<sampling) != 0 { return }
     let now = clock()
+    let peer = call.peer
+    // Whoever signs certificates for strangers lets them choose the common name.
+    let identity = peer.identity
+    let commonName = identity == nil ? peer.certificateCommonName.map(Redactor.redact) : nil
+    // A caller chooses it: it is held to the same rule as everything else that is logged.
+    let id = RequestID.known(of: call).map(Redactor.redact)
+    let address = peer.address
+    let names = (identity?.name.utf8.count ?? 0) + (commonName?.utf8.count ?? 0) + (id?.utf8.count ?? 0)
+    let longest = Self.fixedBytes + instruments.linePrefix.count + LineWriter.longest(address.utf8.count + names)
     sink.timedLine(now) { bytes, time in
-      JSONBytes.append(#"{"time":""#, to: &bytes)
-      time.append(now, to: &bytes)
-      bytes.append(contentsOf: instruments.linePrefix)
-      bytes.append(contentsOf: status.name.utf8)
-      JSONBytes.append(#"","duration_ms":"#, to: &bytes)
-      JSONBytes.appendMilliseconds(nanoseconds, to: &bytes)
-      JSONBytes.append(#","peer":""#, to: &bytes)
-      let peer = call.peer
-      JSONBytes.appendEscaped(peer.address, to: &bytes)
-      if let identity = peer.identity {
-        JSONBytes.append(#"","peer_identity":""#, to: &bytes)
-        JSONBytes.appendEscaped(identity.name, to: &bytes)
-      } else if let name = peer.certificateCommonName {
-        // Whoever signs certificates for strangers lets them choose it.
-        JSONBytes.append(#"","peer_common_name":""#, to: &bytes)
-        JSONBytes.appendEscaped(Redactor.redact(name), to: &bytes)
+      LineWriter.append(to: &bytes, atMost: longest) { line in
+        line.append(#"{"time":""#)
+        time.append(now, to: &line)
+        line.append(instruments.linePrefix)
+        line.append(plain: status.name)
+        line.append(#"","duration_ms":"#)
+        line.append(milliseconds: nanoseconds)
+        line.append(#","peer":""#)
+        line.append(escaped: address)
+        if let identity {
+          line.append(#"","peer_identity":""#)
+          line.append(escaped: identity.name)
+        } else if let commonName {
+          line.append(#"","peer_common_name":""#)
+          line.append(escaped: commonName)
+        }
+        if let id {
+          line.append(#"","request_id":""#)
+          line.append(escaped: id)
+        }
+        if let span {
+          line.append(#"","trace_id":""#)
+          line.append(plain: span.context.traceID.description)
+          line.append(#"","span_id":""#)
+          line.append(plain: span.context.spanID.description)
+        }
+        line.append("\"}\n")
       }
-      if let id = RequestID.known(of: call) {
-        JSONBytes.append(#"","request_id":""#, to: &bytes)
-        // A caller chooses it: it is held to the same rule as everything else that is logged.
-        JSONBytes.appendEscaped(Redactor.redact(id), to: &bytes)
-      }
-      if let span {
-        JSONBytes.append(#"","trace_id":""#, to: &bytes)
-        bytes.append(contentsOf: span.context.traceID.description.utf8)
-        JSONBytes.append(#"","span_id":""#, to: &bytes)
-        bytes.append(contentsOf: span.context.spanID.description.utf8)
-      }
-      JSONBytes.append("\"}\n", to: &bytes)
     }
   }
+
+  /// Everything in a line but the method and the texts that others choose: names, time, status, milliseconds, trace.
+  private static let fixedBytes = 384
 }

@@ -40,9 +40,13 @@ final class CallInstruments: @unchecked Sendable {
   init(label: String, path: String, registry: PrometheusRegistry?) {
     self.label = label
     self.registry = registry
-    var prefix = Array(#"","level":"info","logger":"parley.access","message":"call","method":""#.utf8)
-    JSONBytes.appendEscaped(path, to: &prefix)
-    linePrefix = prefix + Array(#"","status":""#.utf8)
+    var prefix: [UInt8] = []
+    LineWriter.append(to: &prefix, atMost: 128 + LineWriter.longest(path.utf8.count)) { line in
+      line.append(#"","level":"info","logger":"parley.access","message":"call","method":""#)
+      line.append(escaped: path)
+      line.append(#"","status":""#)
+    }
+    linePrefix = prefix
     started = registry?.counter("grpc_server_call_started_total", help: "Calls begun.", labels: [("grpc_method", label)])
     finished = .allocate(capacity: Self.statusCount)
     for index in 0..<Self.statusCount { (finished + index).initialize(to: AtomicLazyReference()) }
@@ -89,6 +93,7 @@ struct CallInstrumentTable: Sendable {
     other = CallInstruments(label: "other", path: "other", registry: registry)
   }
 
+  @inline(__always)
   subscript(method: MethodInfo) -> CallInstruments {
     var index = Self.index(of: ObjectIdentifier(method), mask)
     while let slot = slots[index] {

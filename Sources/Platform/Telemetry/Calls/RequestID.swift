@@ -20,8 +20,9 @@ public enum RequestID: CallValueKey {
 
   /// The id of a call that has one already. A caller's id counts only when it is 1 to 64 letters, digits or `-_.:`.
   static func known(of call: any ServerCall) -> String? {
-    if let made = call.values[RequestID.self] { return made }
-    guard let given = call.metadataText(header), isValid(given) else { return nil }
+    let values = call.values
+    if !values.isEmpty, let made = values[RequestID.self] { return made }
+    guard let given = call.requestIDText, isValid(given) else { return nil }
     return given
   }
 

@@ -56,10 +56,13 @@ public struct JSONLogHandler: LogHandler {
   }
 
   private func write(_ event: LogEvent, with writer: inout JSONWriter) {
-    var time: [UInt8] = [UInt8(ascii: "\"")]
+    var time: [UInt8] = []
     var cache = TimestampCache()
-    cache.append(clock(), to: &time)
-    time.append(UInt8(ascii: "\""))
+    LineWriter.append(to: &time, atMost: TimestampCache.longest + 2) { line in
+      line.append("\"")
+      cache.append(clock(), to: &line)
+      line.append("\"")
+    }
     writer.beginObject()
     writer.name("time")
     writer.verbatim(time)

@@ -5,57 +5,75 @@ internal import Buffers
 /// As long as they all lie in the connection's read buffer they are only borrowed from it: a request that arrived whole is
 /// decoded where the socket put it. What is left when the connection has fed its input is copied.
 package final class InboundBody {
-  private var borrowed = UnsafeRawBufferPointer(start: nil, count: 0)
+  /// All bytes; valid until the next change, and at most until the current callback returns.
+  package private(set) var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+  private var isBorrowed = false
   private var owned: ByteBuffer?
+  /// What was taken of ``bytes`` and still is in `owned`: told when bytes are added, not with each message.
+  private var taken = 0
   private static let keptBytes = 16 << 10
 
-  /// All bytes; valid until the next change, and at most until the current callback returns.
-  package var bytes: UnsafeRawBufferPointer { owned.map { $0.isEmpty ? borrowed : $0.bytes } ?? borrowed }
-
   /// How many bytes there are.
-  package var count: Int { borrowed.count + (owned?.count ?? 0) }
+  package var count: Int { bytes.count }
 
   /// Adds bytes that stay where they are until ``own()`` is called.
   ///
   /// - Returns: Whether the bytes are borrowed, so that ``own()`` must be called before their memory is used again.
-  func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    if count == 0 {
-      borrowed = bytes
+  func append(_ more: UnsafeRawBufferPointer) -> Bool {
+    guard bytes.count > 0 else {
+      bytes = more
+      isBorrowed = true
       return true
     }
     own()
-    owned?.append(bytes)
+    let buffer = settled()
+    buffer.append(more)
+    bytes = buffer.bytes
     return false
   }
 
   /// Copies what is only borrowed.
   func own() {
-    guard borrowed.count > 0 else { return }
-    let buffer = owned ?? ByteBuffer(capacity: max(borrowed.count * 2, 1_024))
+    guard isBorrowed else { return }
+    isBorrowed = false
+    guard bytes.count > 0 else { return }
+    let buffer = owned ?? ByteBuffer(capacity: max(bytes.count * 2, 1_024))
     owned = buffer
-    buffer.append(borrowed)
-    borrowed = .init(start: nil, count: 0)
+    taken = 0
+    buffer.removeFirst(buffer.count)
+    buffer.append(bytes)
+    bytes = buffer.bytes
   }
 
   /// Makes room for a message of known size, so that it grows once.
   package func reserve(_ count: Int) {
-    let buffer = owned ?? ByteBuffer(capacity: count)
-    owned = buffer
+    if owned == nil { owned = ByteBuffer(capacity: count) }
     own()
+    let buffer = settled()
     _ = buffer.reserve(max(0, count - buffer.count))
+    bytes = buffer.bytes
   }
 
   /// Forgets bytes from the front; the peer's window is not opened by it.
+  @inline(__always)
   package func removeFirst(_ count: Int) {
-    if borrowed.count > 0 {
-      borrowed = UnsafeRawBufferPointer(rebasing: borrowed[count...])
-    } else {
-      owned?.removeFirst(count)
-    }
+    bytes = UnsafeRawBufferPointer(rebasing: bytes[count...])
+    taken += count
   }
 
   func reset() {
-    borrowed = .init(start: nil, count: 0)
+    bytes = .init(start: nil, count: 0)
+    isBorrowed = false
+    taken = 0
     owned?.reset(keeping: Self.keptBytes)
+  }
+
+  /// The buffer, with nothing in it but ``bytes``.
+  private func settled() -> ByteBuffer {
+    let buffer = owned ?? ByteBuffer(capacity: 1_024)
+    owned = buffer
+    buffer.removeFirst(bytes.count == 0 ? buffer.count : taken)
+    taken = 0
+    return buffer
   }
 }

@@ -86,7 +86,8 @@ public struct SlotArenaState {
   @usableFromInline var start: UnsafeMutableRawPointer
   @usableFromInline var owner: Unmanaged<SlotArena>?
   @usableFromInline var budget = 0
-  @usableFromInline var isSpread = false
+  /// Whether a message took more than the chunk that is kept.
+  public internal(set) var isSpread = false
   /// Bytes that the message being written takes on the wire at most.
   public var bound = 0
   /// How many messages lie around the one being written.

@@ -73,6 +73,8 @@ public struct SlotWriter {
 
   /// Writes text.
   @inlinable public func set(_ value: String, at offset: Int) {
+    // Without a variable of its own, which would count a reference.
+    guard value.utf8.withContiguousStorageIfAvailable({ copy(UnsafeRawBufferPointer($0), at: offset) }) == nil else { return }
     var value = value
     value.withUTF8 { copy(UnsafeRawBufferPointer($0), at: offset) }
   }

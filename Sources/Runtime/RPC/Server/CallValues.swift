@@ -6,10 +6,10 @@ public protocol CallValueKey {
 
 /// The values attached to one call. A handful at most, so a list is searched.
 public struct CallValues: Sendable {
-  private var entries: [(key: ObjectIdentifier, value: any Sendable)] = []
+  @usableFromInline var entries: [(key: ObjectIdentifier, value: any Sendable)] = []
 
   /// Whether nothing is attached.
-  public var isEmpty: Bool { entries.isEmpty }
+  @inlinable public var isEmpty: Bool { entries.isEmpty }
 
   /// No values.
   public init() {}

@@ -11,6 +11,8 @@ public protocol ServerCall: AnyObject, Sendable {
   var metadata: Metadata { get }
   /// The first text value of one name in ``metadata``; cheaper than reading all of it.
   func metadataText(_ name: String) -> String?
+  /// The caller's `x-request-id` as it was sent: asked for every line of the access log, and mostly nil.
+  var requestIDText: String? { get }
   /// When the caller stops waiting, or nil.
   var deadline: Deadline? { get }
   /// The other end of the connection.
@@ -80,6 +82,8 @@ public protocol ServerCall: AnyObject, Sendable {
 extension ServerCall {
   /// Looks it up in ``metadata``.
   public func metadataText(_ name: String) -> String? { metadata[name] }
+  /// Looks it up in ``metadata``.
+  public var requestIDText: String? { metadataText("x-request-id") }
   /// Leaves them to the first response.
   public func sendInitialMetadata() {}
   /// gRPC.
@@ -96,28 +100,6 @@ extension ServerCall {
   public func sendResponse(_ slots: SlotWriter) throws(RPCError) -> Bool { preconditionFailure("nobody gave these slots") }
   /// There is.
   public func roomToSend() async {}
-}
-
-/// The other end of a connection.
-public struct Peer: Sendable, Hashable {
-  /// Where the connection comes from: the text of the IP address alone, or `unix`.
-  public var address: String
-  /// The port there, or nil.
-  public var port: UInt16?
-  /// Who it is by the certificate that it proved to own; nil without one, or when the certificate names nobody.
-  public var identity: PeerIdentity?
-  /// The common name in that certificate, for people who read logs; never for decisions.
-  public var certificateCommonName: String?
-
-  /// Describes a peer.
-  public init(
-    address: String, port: UInt16? = nil, identity: PeerIdentity? = nil, certificateCommonName: String? = nil
-  ) {
-    self.address = address
-    self.port = port
-    self.identity = identity
-    self.certificateCommonName = certificateCommonName
-  }
 }
 
 /// How many bytes of messages a call has moved.

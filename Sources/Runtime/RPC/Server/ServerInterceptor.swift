@@ -5,6 +5,14 @@
 public protocol ServerInterceptor: Sendable {
   /// Serves `call`, usually by way of `next`.
   func intercept(_ call: any ServerCall, next: MethodRoute.Serve) async throws
+
+  /// What does all that this one does without being in the way, or nil. A server uses it in the place of its outermost interceptor.
+  var observer: (any ServerCallObserver)? { get }
+}
+
+extension ServerInterceptor {
+  /// None: it may refuse calls, or bring something to their task.
+  public var observer: (any ServerCallObserver)? { nil }
 }
 
 extension MethodRoute {

@@ -23,10 +23,16 @@ extension RPCServerCall {
     return stream?.headers.text(named: name)
   }
 
+  var requestIDText: String? {
+    if let storedMetadata { return storedMetadata["x-request-id"] }
+    guard let borrowedStream else { return nil }
+    return borrowedStream._withUnsafeGuaranteedRef { $0.headers.text(.requestID) }
+  }
+
   var peer: Peer {
     if let storedPeer { return storedPeer }
-    guard let stream else { return Peer(address: "unknown") }
-    return ConnectionPeer.of(stream.connection)
+    guard let borrowedStream else { return Peer(address: "unknown") }
+    return borrowedStream._withUnsafeGuaranteedRef { ConnectionPeer.of($0.connection) }
   }
 }
 
@@ -37,7 +43,10 @@ final class ConnectionPeer {
   private init(_ peer: Peer) { self.peer = peer }
 
   static func of(_ connection: HTTP2Connection) -> Peer {
-    if let known = connection.attachment as? ConnectionPeer { return known.peer }
+    // Without a cast, which the runtime would look up for every line of the access log.
+    if let known = connection.attachment, type(of: known) == ConnectionPeer.self {
+      return unsafeDowncast(known, to: ConnectionPeer.self).peer
+    }
     let made = ConnectionPeer(Peer(connection))
     connection.attachment = made
     return made.peer

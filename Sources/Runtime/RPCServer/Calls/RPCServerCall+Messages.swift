@@ -1,6 +1,5 @@
 internal import Buffers
 internal import ConnectWire
-internal import Glibc
 internal import HTTP2
 internal import MessagesCore
 internal import MessagesWire
@@ -97,18 +96,17 @@ extension RPCServerCall {
   }
 
   /// Appends the message in these slots to what the stream has to send.
+  @inline(__always)
   func pack(_ slots: SlotWriter, _ stream: HTTP2Stream) throws(RPCError) {
     let output = stream.outbound
-    let start = output.count
-    // One byte of flags, uncompressed, and room for the length.
-    memset(output.reserve(Envelope.prefixBytes), 0, Envelope.prefixBytes)
-    output.commit(Envelope.prefixBytes)
     do {
-      let count = try server.encoder.pack(slots, into: output)
-      output.overwrite(bigEndian: UInt32(count), at: start + 1)
+      // One byte of flags, uncompressed, and room for the length.
+      let count = try server.borrowedEncoder._withUnsafeGuaranteedRef { encoder in
+        Result { () throws(EncodeError) in try encoder.pack(slots, into: output, behind: Envelope.prefixBytes) }
+      }.get()
+      output.overwrite(bigEndian: UInt32(truncatingIfNeeded: count), at: output.count - count - 4)
       traffic.sent += count
     } catch {
-      output.truncate(to: start)
       throw .unencodable(error)
     }
   }

@@ -1,4 +1,5 @@
 internal import ConnectWire
+internal import EventLoop
 internal import HTTP2
 internal import RPC
 internal import RPCWire
@@ -12,8 +13,10 @@ extension RPCServerCall {
         if let problem = readEncoding(encoding) { return problem }
       }
       guard let text = headers.value(.timeout) else { break }
-      guard let duration = Timeout.decode(text) else { return RPCError(.invalidArgument, "grpc-timeout is malformed") }
-      bound(duration)
+      guard let nanoseconds = Timeout.decodeNanoseconds(text) else {
+        return RPCError(.invalidArgument, "grpc-timeout is malformed")
+      }
+      bound(nanoseconds)
       return nil
     case .connectUnary, .connectStream:
       if let problem = readConnectHeaders(headers) { return problem }
@@ -21,15 +24,15 @@ extension RPCServerCall {
       guard let duration = ConnectHeaders.decodeTimeout(text) else {
         return RPCError(.invalidArgument, "\(ConnectHeaders.timeout) is malformed")
       }
-      bound(duration)
+      bound(duration.saturatingNanoseconds)
       return nil
     }
-    if let bound = server.configuration.maximumCallDuration, method.kind == .unary { deadline = .after(bound) }
+    if server.longestCall < .max, method.kind == .unary { deadline = .after(nanoseconds: server.longestCall) }
     return nil
   }
 
-  private func bound(_ duration: Duration) {
-    deadline = .after(min(duration, server.configuration.maximumCallDuration ?? duration))
+  private func bound(_ nanoseconds: Int64) {
+    deadline = .after(nanoseconds: min(nanoseconds, server.longestCall))
   }
 
   private func readConnectHeaders(_ headers: HeaderBlock) -> RPCError? {

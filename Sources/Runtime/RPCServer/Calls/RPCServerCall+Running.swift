@@ -10,6 +10,10 @@ extension RPCServerCall {
   func start() {
     guard server.hasRoom(on: stream), server.runningHandlers.take(1) else { return shed(.runningHandlers) }
     isRunning = true
+    if let observer = server.observer {
+      begun = MonotonicInstant.now().nanoseconds
+      observer.callBegins(self)
+    }
     server.running.began(RunningHandlers.name(route.unsafelyUnwrapped.method))
     // One async frame instead of two: each costs the runtime a look-up of the executor, and this is the hot path.
     let task = Task.immediate(executorPreference: server.loop) {
@@ -29,6 +33,7 @@ extension RPCServerCall {
   }
 
   private func ended(_ error: (any Error)?) {
+    if let observer = server.observer { observer.callEnds(self, since: begun, error) }
     isRunning = false
     server.runningHandlers.giveBack(1)
     if let task { server.running.ended(task) }

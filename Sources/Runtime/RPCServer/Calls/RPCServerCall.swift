@@ -13,7 +13,10 @@ internal import RPCWire
 final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   let server: ServerLoop
   /// Gone as soon as the stream is closed, even if the handler still runs.
-  var stream: HTTP2Stream?
+  var stream: HTTP2Stream? { didSet { borrowedStream = stream.map(Unmanaged.passUnretained) } }
+  /// The same for what is done with every message: counting its references would be a fifth of the price.
+  // SAFETY: `stream` holds it, and a connection's streams outlive the tick in which they end.
+  private(set) var borrowedStream: Unmanaged<HTTP2Stream>?
   var route: ServedMethod?
   /// That of the method, at hand for every message.
   var kind = MethodKind.unary
@@ -32,6 +35,8 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   var hasSentHeaders = false
   var hasResponse = false
   var isRunning = false
+  /// When the handler began, if somebody looks on.
+  var begun: UInt64 = 0
   /// The status has been decided: what the handler still does is of no consequence.
   var isAnswered = false
   var hasPassedDeadline = false
@@ -78,21 +83,21 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
     // A second header block is the request's trailers, which nothing here uses.
     guard stream.trailers == nil else { return }
     if server.hasCORS { form.isCrossOrigin = stream.headers.value(.origin) != nil }
+    if let (entry, wire, codec) = ServerRequestKind.plainCall(stream.headers, server) {
+      route = entry._withUnsafeGuaranteedRef { $0.method }
+      return begin(wire, codec, stream.headers)
+    }
     switch ServerRequestKind(stream.headers, server) {
     case .rpc(let route, let wire, let codec):
       self.route = route
-      kind = route.kind
-      form.wire = wire
-      form.codec = codec
-      if let problem = readHeaders(stream.headers) { return refuse(problem) }
-      begin(route)
+      begin(wire, codec, stream.headers)
     case .connectGet(let route, let request, let codec):
       self.route = route
       kind = route.kind
       form.wire = .connectUnary
       form.codec = codec
       if let problem = readHeaders(stream.headers) ?? readQuery(request) { return refuse(problem) }
-      begin(route)
+      begin()
     case .http(let handler, let route):
       let call = HTTPServerCall(on: server, handler, route)
       stream.handler = call
@@ -105,7 +110,15 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
     }
   }
 
-  private func begin(_ route: ServedMethod) {
+  private func begin(_ wire: WireProtocol, _ codec: MessageCodec, _ headers: HeaderBlock) {
+    kind = route.unsafelyUnwrapped.kind
+    form.wire = wire
+    form.codec = codec
+    if let problem = readHeaders(headers) { return refuse(problem) }
+    begin()
+  }
+
+  private func begin() {
     // Also before the request is whole: it may never become so.
     if deadline != nil { server.bound(self) }
     if kind != .unary { start() }

@@ -26,11 +26,14 @@ final class RouteEntry: Sendable {
 
   let path: String
   let target: Target
+  /// The method, when it leads to one.
+  let method: ServedMethod?
   private let pathBytes: [UInt8]
 
   init(_ path: String, _ target: Target) {
     self.path = path
     self.target = target
+    method = if case .rpc(let method) = target { method } else { nil }
     pathBytes = Array(path.utf8)
   }
 
@@ -43,28 +46,31 @@ final class RouteEntry: Sendable {
 
 /// All paths of a server: an open hash over the bytes as they came, built once.
 struct RouteTable: Sendable {
-  private var slots: [RouteEntry?]
+  private let entries: [RouteEntry]
+  /// What `entries` holds, without a reference to count for each look.
+  private var slots: [Unmanaged<RouteEntry>?]
   private let mask: Int
 
   init(_ entries: [RouteEntry]) {
     var size = 16
     while size < entries.count * 2 { size *= 2 }
+    self.entries = entries
     slots = Array(repeating: nil, count: size)
     mask = size - 1
     for entry in entries {
       var index = Array(entry.path.utf8).withUnsafeBytes { Self.hash($0) } & mask
       while let taken = slots[index] {
-        precondition(taken.path != entry.path, "two routes for \(entry.path)")
+        precondition(taken.takeUnretainedValue().path != entry.path, "two routes for \(entry.path)")
         index = (index + 1) & mask
       }
-      slots[index] = entry
+      slots[index] = .passUnretained(entry)
     }
   }
 
-  func entry(for path: UnsafeRawBufferPointer) -> RouteEntry? {
+  func entry(for path: UnsafeRawBufferPointer) -> Unmanaged<RouteEntry>? {
     var index = Self.hash(path) & mask
     while let entry = slots[index] {
-      if entry.matches(path) { return entry }
+      if entry._withUnsafeGuaranteedRef({ $0.matches(path) }) { return entry }
       index = (index + 1) & mask
     }
     return nil

@@ -11,10 +11,17 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   let resources: HTTP2LoopResources
   let routes: RouteTable
   let fallback: HTTPRoute.Handler?
+  let observer: (any ServerCallObserver)?
   let configuration: RPCServerConfiguration
   let events: RPCServerEvents
   let decoder = MessageDecoder()
   let encoder = MessageEncoder()
+  /// The same for what is done with every message, without counting references.
+  // SAFETY: both are held above, as long as this is.
+  let borrowedDecoder: Unmanaged<MessageDecoder>
+  let borrowedEncoder: Unmanaged<MessageEncoder>
+  /// What a call may take at most, in nanoseconds; the most there are when nothing bounds it.
+  let longestCall: Int64
   /// For everything but plain protobuf.
   let coding: MessageCoding
   /// What a call is before its headers are read.
@@ -38,15 +45,19 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   private var whenEmpty: [CheckedContinuation<Void, Never>] = []
 
   init(
-    _ loop: EventLoop, routes: RouteTable, fallback: HTTPRoute.Handler?, configuration: RPCServerConfiguration,
-    events: RPCServerEvents, budgets: ServerBudgets, gate: AcceptGate
+    _ loop: EventLoop, routes: RouteTable, fallback: HTTPRoute.Handler?, observer: (any ServerCallObserver)?,
+    configuration: RPCServerConfiguration, events: RPCServerEvents, budgets: ServerBudgets, gate: AcceptGate
   ) {
     self.loop = loop
     self.routes = routes
     self.fallback = fallback
+    self.observer = observer
     self.configuration = configuration
     self.events = events
     self.gate = gate
+    borrowedDecoder = .passUnretained(decoder)
+    borrowedEncoder = .passUnretained(encoder)
+    longestCall = configuration.maximumCallDuration?.saturatingNanoseconds ?? .max
     runningHandlers = BudgetShare(of: budgets.handlers)
     resources = HTTP2LoopResources(loop, limits: configuration.http2, budgets: budgets.memory)
     coding = MessageCoding(

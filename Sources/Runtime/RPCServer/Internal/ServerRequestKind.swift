@@ -17,7 +17,7 @@ enum ServerRequestKind {
 
   init(_ headers: HeaderBlock, _ server: ServerLoop) {
     let (path, query) = Self.split(headers.value(.path) ?? UnsafeRawBufferPointer(start: nil, count: 0))
-    let entry = server.routes.entry(for: path)
+    let entry = server.routes.entry(for: path)?.takeUnretainedValue()
     let type = headers.value(.contentType).map { WireContentType.parse($0) } ?? .other
     guard !headers.isTooLarge else {
       self = Self.tooLarge(entry, type, server)
@@ -28,6 +28,17 @@ enum ServerRequestKind {
     case .http(let handler): self = .http(handler, entry)
     case nil: self = Self.unknown(type, headers, server)
     }
+  }
+
+  /// What most requests are, a call of a known method by POST, told without the detours that everything else may take.
+  @inline(__always)
+  static func plainCall(_ headers: HeaderBlock, _ server: ServerLoop) -> (Unmanaged<RouteEntry>, WireProtocol, MessageCodec)? {
+    guard !headers.isTooLarge, let path = headers.value(.path), let entry = server.routes.entry(for: path),
+      headers.value(.method, is: "POST"), let type = headers.value(.contentType),
+      case .known(let wire, let codec) = WireContentType.parse(type),
+      entry._withUnsafeGuaranteedRef({ $0.method.map { suits(wire, $0.kind) } ?? false })
+    else { return nil }
+    return (entry, wire, codec)
   }
 
   private static func call(

@@ -1,3 +1,4 @@
+import EventLoop
 import RPC
 import RPCClient
 import RPCServer
@@ -49,6 +50,40 @@ struct InterceptorTests {
       let response = try await client.channel.unary(EchoService.Methods.echo, .init(), .init())
       #expect(notes.all == ["a in", "b in", "c in", "c out", "b out", "a out"])
       #expect(response.trailingMetadata["x-a"] == "seen" && response.trailingMetadata["x-c"] == "seen")
+    }
+  }
+
+  /// Notes how calls begin and end; in the way it only notes that it was.
+  final class Onlooker: ServerInterceptor, ServerCallObserver {
+    let notes: Notes
+    var observer: (any ServerCallObserver)? { self }
+
+    init(_ notes: Notes) { self.notes = notes }
+
+    func intercept(_ call: any ServerCall, next: MethodRoute.Serve) async throws {
+      notes.add("in the way")
+      try await next(call)
+    }
+
+    func callBegins(_ call: any ServerCall) { notes.add("\(call.method.name) begins") }
+
+    func callEnds(_ call: any ServerCall, since start: UInt64, _ error: (any Error)?) {
+      let isInOrder = start > 0 && start <= MonotonicInstant.now().nanoseconds
+      notes.add("ends \(isInOrder) \((error as? RPCError)?.code.name ?? "OK") \(call.traffic.sent)")
+    }
+  }
+
+  @Test("The outermost that only looks on is told of calls instead of being in their way; any other is not")
+  func onlooker() async throws {
+    let notes = Notes()
+    try await EchoServer.call(interceptors: [Onlooker(notes), Door(), Onlooker(notes)]) { client, _ in
+      _ = try? await client.guarded()
+      let caller = try await client.guarded(options: .init(metadata: ["x-name": "ana"])).caller
+      #expect(caller == "ana")
+      #expect(
+        notes.all == [
+          "Guarded begins", "ends true UNAUTHENTICATED 0", "Guarded begins", "in the way", "ends true OK 5",
+        ])
     }
   }
 

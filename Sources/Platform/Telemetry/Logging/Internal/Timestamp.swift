@@ -6,16 +6,19 @@ struct TimestampCache {
   private var text: [UInt8] = []
 
   /// Appends the time in `nanoseconds` since 1970; reformats only what has changed.
-  mutating func append(_ nanoseconds: Int, to bytes: inout [UInt8]) {
+  mutating func append(_ nanoseconds: Int, to line: inout LineWriter) {
     let (second, rest) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000)
     if second != self.second {
       self.second = second
       text = Self.format(second)
     }
-    bytes.append(contentsOf: text)
-    JSONBytes.appendThree(UInt64(rest / 1_000_000), to: &bytes)
-    bytes.append(UInt8(ascii: "Z"))
+    line.append(text)
+    line.append(three: UInt64(rest / 1_000_000))
+    line.append(UInt8(ascii: "Z"))
   }
+
+  /// The most bytes that a time takes: years have four digits for the next eight thousand of them.
+  static let longest = 32
 
   /// Nanoseconds since 1970.
   static func now() -> Int {
