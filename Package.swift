@@ -68,7 +68,6 @@ let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics
 let metricsCore = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
-let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 
 /// `make fuzz` sets it: the fuzzed program is linked with libFuzzer, which nothing else needs.
 let isFuzzing = Context.environment["PARLEY_FUZZ"] == "1"
@@ -97,7 +96,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-configuration.git", exact: "1.4.0", traits: []),
     .package(url: "https://github.com/apple/swift-log.git", exact: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics.git", exact: "2.13.0"),
-    .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", exact: "2.13.0"),
   ],
   targets: [
     // C
@@ -153,7 +151,7 @@ let package = Package(
       "Platform/ServiceKit", "ServiceKit",
       [
         "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "WellKnown", "MessagesCore", "JSON", "PostgreSQL", "Outbound",
-        "Telemetry", "CShims", "CNghttp2", "COpenSSL", "CPostgreSQL", "CCurl", log, metrics, arguments, configuration, lifecycle,
+        "Telemetry", "CShims", "CNghttp2", "COpenSSL", "CPostgreSQL", "CCurl", log, metrics, arguments, configuration,
       ], exclude: ["README.md"]),
 
     // API and providers
