@@ -67,7 +67,6 @@ let log = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let metricsCore = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
-let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
 
 /// `make fuzz` sets it: the fuzzed program is linked with libFuzzer, which nothing else needs.
 let isFuzzing = Context.environment["PARLEY_FUZZ"] == "1"
@@ -93,7 +92,6 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser.git", exact: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-configuration.git", exact: "1.4.0", traits: []),
     .package(url: "https://github.com/apple/swift-log.git", exact: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics.git", exact: "2.13.0"),
   ],
@@ -151,7 +149,7 @@ let package = Package(
       "Platform/ServiceKit", "ServiceKit",
       [
         "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "WellKnown", "MessagesCore", "JSON", "PostgreSQL", "Outbound",
-        "Telemetry", "CShims", "CNghttp2", "COpenSSL", "CPostgreSQL", "CCurl", log, metrics, arguments, configuration,
+        "Telemetry", "CShims", "CNghttp2", "COpenSSL", "CPostgreSQL", "CCurl", log, metrics, arguments,
       ], exclude: ["README.md"]),
 
     // API and providers
@@ -165,7 +163,7 @@ let package = Package(
       "Services/Auth/API", "AuthAPI",
       [
         "AuthDomain", "AuthStore", "ParleyAPI", "GoogleProvider", "ServiceKit", "EventLoop", "RPC", "RPCServer", "MessagesCore",
-        "WellKnown", "JSON", "JOSE", "Outbound", "PostgreSQL", "Telemetry", configuration, log, metrics,
+        "WellKnown", "JSON", "JOSE", "Outbound", "PostgreSQL", "Telemetry", log, metrics,
       ]),
 
     // Client library
@@ -277,7 +275,7 @@ let package = Package(
       [
         "ServiceKit", "DemoService", "demo-service", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore",
         "WellKnown",
-        "Outbound", "PostgreSQL", "JSON", "Telemetry", "TestAPI", "TestSupport", configuration, log,
+        "Outbound", "PostgreSQL", "JSON", "Telemetry", "TestAPI", "TestSupport", log,
       ]),
     tests(
       "Services/AuthTests",
