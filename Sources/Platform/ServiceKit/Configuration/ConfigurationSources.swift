@@ -1,33 +1,33 @@
-public import Configuration
 internal import Glibc
 
+/// Something that may hold the text of a setting.
+protocol ConfigurationSource: Sendable {
+  /// The text that is given here for a key, and what it is called in reports; nil when nothing is.
+  func find(_ key: any ConfigurationKeyDeclaration) throws(SourceError) -> (text: String, source: String)?
+}
+
+/// A source that holds something for a key, which cannot be used.
+struct SourceError: Error {
+  let source: String
+  let message: String
+}
+
 /// The settings given on the command line: `--set key=value` and `--key value`.
-public struct FlagProvider: ConfigProvider {
-  /// What this source is called.
-  public let providerName = "flags"
+struct FlagSource: ConfigurationSource {
   /// By the dotted name of the key.
   let values: [String: String]
 
-  /// The settings by the dotted names of their keys.
-  public init(_ values: [String: String]) { self.values = values }
-
-  /// The value of a key here, or none.
-  public func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult {
-    let name = key.components.joined(separator: ".")
-    return LookupResult(
-      encodedKey: name, value: try values[name].map { ConfigValue(try .reading($0, as: type, key: name), isSecret: true) })
+  func find(_ key: any ConfigurationKeyDeclaration) -> (text: String, source: String)? {
+    values[key.name].map { ($0, "flag \(key.name)") }
   }
 }
 
 /// The settings given in the environment, by a key's own variable, by `<VARIABLE>_FILE`, or by an alias of either form.
 ///
 /// The key's own name comes before its aliases. An empty variable counts as absent.
-public struct EnvironmentProvider: ConfigProvider {
-  /// What this source is called.
-  public let providerName = "environment"
+struct EnvironmentSource: ConfigurationSource {
   private let environment: [String: String]
   private let prefix: String
-  private let keys: [String: any ConfigurationKeyDeclaration]
   private let own: Set<String>
 
   /// The most bytes that a file with a value may have.
@@ -37,18 +37,15 @@ public struct EnvironmentProvider: ConfigProvider {
   init(_ environment: [String: String], prefix: String, keys: [any ConfigurationKeyDeclaration]) {
     self.environment = environment
     self.prefix = prefix
-    self.keys = Dictionary(keys.map { ($0.name, $0) }) { first, _ in first }
     own = Set(keys.map { prefix + $0.variable })
   }
 
-  /// The value of a key here, or none.
-  public func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult {
-    let name = key.components.joined(separator: ".")
-    guard let declaration = keys[name], let found = try find(declaration) else {
-      return LookupResult(encodedKey: name, value: nil)
+  func find(_ key: any ConfigurationKeyDeclaration) throws(SourceError) -> (text: String, source: String)? {
+    if let found = try find(prefix + key.variable) { return found }
+    for alias in key.aliases {
+      if let found = try find(alias.variable) { return (alias.convert(found.text), found.source) }
     }
-    return LookupResult(
-      encodedKey: found.source, value: ConfigValue(try .reading(found.text, as: type, key: name), isSecret: declaration.isSecret))
+    return nil
   }
 
   /// Variables that begin as the service's do and belong to no key.
@@ -56,14 +53,6 @@ public struct EnvironmentProvider: ConfigProvider {
     let names = own.union(others.map { prefix + $0.variable })
     let known = names.union(names.map { $0 + "_FILE" })
     return environment.keys.filter { $0.hasPrefix(prefix) && !known.contains($0) }.sorted()
-  }
-
-  private func find(_ key: any ConfigurationKeyDeclaration) throws(SourceError) -> (text: String, source: String)? {
-    if let found = try find(prefix + key.variable) { return found }
-    for alias in key.aliases {
-      if let found = try find(alias.variable) { return (alias.convert(found.text), found.source) }
-    }
-    return nil
   }
 
   private func find(_ variable: String) throws(SourceError) -> (text: String, source: String)? {

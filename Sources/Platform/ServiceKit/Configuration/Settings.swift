@@ -1,5 +1,3 @@
-public import Configuration
-
 /// The effective settings of a process: every key with its value and where that came from. Made once, at the start.
 ///
 /// Sources in order: flags, the environment (with `_FILE` and aliases), the key's default.
@@ -26,8 +24,6 @@ public struct Settings: Sendable {
   public let service: String
   /// Every key with its value, in the order of declaration.
   public let entries: [Entry]
-  /// The same sources as other libraries read them.
-  public let reader: ConfigReader
   private let values: [String: any Sendable]
 
   /// Finds a value for every key.
@@ -46,13 +42,13 @@ public struct Settings: Sendable {
     let keys = Self.withoutRepetition(keys)
     let prefix = Self.prefix(service)
     var problems: [ConfigurationError.Problem] = []
-    let flags = FlagProvider(Self.resolve(flags, keys, prefix, &problems))
-    let variables = EnvironmentProvider(environment, prefix: prefix, keys: keys)
+    let flags = FlagSource(values: Self.resolve(flags, keys, prefix, &problems))
+    let variables = EnvironmentSource(environment, prefix: prefix, keys: keys)
     problems += Self.strangers(variables.unknownVariables(besides: others + [StandardKeys.databaseAdminURL]), keys, prefix)
-    let providers: [any ConfigProvider] = [flags, variables]
+    let sources: [any ConfigurationSource] = [flags, variables]
     var entries: [Entry] = []
     for key in keys {
-      do throws(ProblemFound) { entries.append(try Self.entry(key, prefix + key.variable, providers)) } catch {
+      do throws(ProblemFound) { entries.append(try Self.entry(key, prefix + key.variable, sources)) } catch {
         problems.append(error.problem)
       }
     }
@@ -60,7 +56,6 @@ public struct Settings: Sendable {
     self.service = service
     self.entries = entries
     values = Dictionary(uniqueKeysWithValues: entries.map { ($0.key.name, $0.value) })
-    reader = ConfigReader(providers: providers)
   }
 
   /// The value of a key. Asking for one that was not declared is a programmer's mistake.
@@ -83,22 +78,15 @@ public struct Settings: Sendable {
   }
 
   private static func entry(
-    _ key: any ConfigurationKeyDeclaration, _ variable: String, _ providers: [any ConfigProvider]
+    _ key: any ConfigurationKeyDeclaration, _ variable: String, _ sources: [any ConfigurationSource]
   ) throws(ProblemFound) -> Entry {
     func problem(_ source: String?, _ message: String) -> ProblemFound {
       ProblemFound(problem: .init(key: key.name, variable: variable, source: source, message))
     }
-    for provider in providers {
-      let result: LookupResult
-      do { result = try provider.value(forKey: AbsoluteConfigKey(ConfigKey(key.name)), type: .string) } catch let error
-        as SourceError
-      {
-        throw problem(error.source, error.message)
-      } catch {
-        throw problem(provider.providerName, "cannot be read")
-      }
-      guard case .string(let text) = result.value?.content else { continue }
-      let source = provider is FlagProvider ? "flag \(key.name)" : result.encodedKey
+    for source in sources {
+      let found: (text: String, source: String)?
+      do { found = try source.find(key) } catch { throw problem(error.source, error.message) }
+      guard let (text, source) = found else { continue }
       switch key.read(text) {
       case .value(let value, let text): return Entry(key: key, variable: variable, text: text, source: source, value: value)
       case .refused(let expected):

@@ -4,7 +4,6 @@ internal import Outbound
 internal import PostgreSQL
 internal import RPC
 public import RPCServer
-internal import ServiceLifecycle
 internal import Telemetry
 
 /// A service that is up: connected, built, listening. What `serve` runs, and what tests start in their own process.
@@ -26,7 +25,8 @@ public final class ServiceInstance: Sendable {
   private let admin: LoopbackListener?
   private let portFile: PortFile?
   private let certificates: CertificateReloader?
-  private let group: ServiceGroup
+  private let running: RunningServer
+  private let jobs: NestedJobs
 
   /// Starts a service.
   ///
@@ -113,15 +113,12 @@ public final class ServiceInstance: Sendable {
     self.lag = lag
     self.certificates = certificates
     loops = resources.loops
-    let (file, bound) = (portFile, addresses)
-    let running = RunningServer(server: server, health: health, limit: settings[StandardKeys.drainTimeout], log: log) {
-      try file?.write(bound)
-    }
     let pool = resources.loops.blocking
     let renewal = certificates.map { certificates in
       BackgroundJob("certificates") { try await certificates.run(on: pool) }
     }
-    group = Self.group(running, parts.jobs + [renewal].compactMap(\.self), log)
+    jobs = NestedJobs(parts.jobs + [renewal].compactMap(\.self))
+    running = RunningServer(server, health, drainingWithin: settings[StandardKeys.drainTimeout], log)
     health.started()
   }
 
@@ -129,7 +126,13 @@ public final class ServiceInstance: Sendable {
   ///
   /// - Throws: ``ServiceFailure`` when a background job failed.
   public func run() async throws(ServiceFailure) {
-    let result = await Result { try await group.run() }
+    let result = await Result {
+      try await jobs.run { [self] in
+        // Only now, since whoever reads the ports may send a signal the moment after.
+        try portFile?.write(addresses)
+        await running.run()
+      }
+    }
     portFile?.remove()
     admin?.close()
     liveness.stop()
@@ -140,7 +143,7 @@ public final class ServiceInstance: Sendable {
   }
 
   /// Begins to drain: NOT_SERVING, no new connections, GOAWAY, and the calls under way are finished. ``run()`` then returns.
-  public func stop() async { await group.triggerGracefulShutdown() }
+  public func stop() { running.stop() }
 
   /// Reads the TLS files again, as SIGHUP asks for; what cannot be used is logged and changes nothing.
   ///
@@ -152,57 +155,11 @@ public final class ServiceInstance: Sendable {
     try? await loops.blocking.run { certificates.reload() }
     return true
   }
-
-  /// The server is the last in the list, hence the first to stop: jobs work on until the last call is answered.
-  private static func group(
-    _ server: RunningServer, _ jobs: [BackgroundJob], _ log: Logger
-  ) -> ServiceGroup {
-    var quiet = log
-    quiet.logLevel = max(log.logLevel, .warning)
-    let running = jobs.map { job in
-      ServiceGroupConfiguration.ServiceConfiguration(
-        service: RunningJob(job: job), successTerminationBehavior: .ignore, failureTerminationBehavior: .cancelGroup,
-        serviceName: job.name)
-    }
-    let serving = ServiceGroupConfiguration.ServiceConfiguration(service: server, serviceName: "server")
-    return ServiceGroup(configuration: .init(services: running + [serving], logger: quiet))
-  }
 }
 
 extension Result where Failure == any Error {
   /// What an operation ends with.
   init(_ body: () async throws -> Success) async {
     do { self = .success(try await body()) } catch { self = .failure(error) }
-  }
-}
-
-/// The server as one of the things that run: it serves by itself, and drains when it is told to stop.
-private struct RunningServer: ServiceLifecycle.Service {
-  let server: RPCServer
-  let health: HealthStatus
-  let limit: Duration
-  let log: Logger
-  /// Tells the ports: only now, since whoever reads them may send a signal the moment after.
-  let announce: @Sendable () throws -> Void
-
-  func run() async throws {
-    try announce()
-    // Also the way out when a job failed and the group is cancelled.
-    try? await gracefulShutdown()
-    health.startDraining()
-    health.finish()
-    log.info("draining", metadata: ["limit": "\(limit.configurationText)"])
-    let start = MonotonicInstant.now()
-    await server.drain(within: limit)
-    log.info("drained", metadata: ["took": "\(MonotonicInstant.now().duration(since: start))"])
-  }
-}
-
-/// A background job: it ends by cancellation.
-private struct RunningJob: ServiceLifecycle.Service {
-  let job: BackgroundJob
-
-  func run() async throws {
-    do { try await cancelWhenGracefulShutdown { try await job.run() } } catch is CancellationError {}
   }
 }

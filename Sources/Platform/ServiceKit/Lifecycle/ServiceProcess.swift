@@ -70,7 +70,7 @@ struct ServiceProcess<S: Service> {
       log.info("asked to stop", metadata: ["signal": "\(number)"])
       systemd.stopping("draining")
       Self.endAtLast(after: limit + .seconds(10))
-      Task { await instance.stop() }
+      instance.stop()
     }
     return signal
   }

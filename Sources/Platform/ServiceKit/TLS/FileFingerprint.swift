@@ -8,7 +8,7 @@ struct FileFingerprint: Equatable, Sendable {
   private let device: UInt64
   private let number: UInt64
   private let size: Int
-  private let modified: [Int]
+  private let modified: [UInt8]
 
   /// Looks at a file; nil when it is not there or must not be looked at.
   init?(_ path: String) {
@@ -17,6 +17,7 @@ struct FileFingerprint: Equatable, Sendable {
     device = UInt64(status.st_dev)
     number = UInt64(status.st_ino)
     size = Int(status.st_size)
-    modified = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
+    // Whole: whether the members of timespec are Glibc's hangs on which of two modules that have it is loaded first.
+    modified = [status.st_mtim, status.st_ctim].withUnsafeBytes { Array($0) }
   }
 }

@@ -1,4 +1,3 @@
-import Configuration
 import DemoService
 import EventLoop
 import Glibc
@@ -92,7 +91,7 @@ struct SettingsTests {
     )
     #expect(problem("/tmp").contains("cannot be read"))
     try Self.withFile([0xff, 0xfe]) { #expect(problem($0).contains("not UTF-8")) }
-    let largest = EnvironmentProvider.maximumFileBytes
+    let largest = EnvironmentSource.maximumFileBytes
     try Self.withFile(Array(repeating: 0x61, count: largest + 1)) { #expect(problem($0).contains("more than")) }
     try Self.withFile(Array(repeating: 0x61, count: largest)) { #expect(problem($0) == "none") }
   }
@@ -170,8 +169,6 @@ struct SettingsTests {
     let json = String(decoding: report.json, as: UTF8.self)
     #expect(report.isValid && report.text.contains("(hidden)") && json.contains("(hidden)"))
     #expect(!report.text.contains(Self.secret) && !json.contains(Self.secret))
-    let described = "\(report.settings?.reader as Any)"
-    #expect(described.contains(Self.secret) == false)
   }
 
   @Test("The report lists every key with its source, what is open to anyone, warnings, and what is wrong")
@@ -185,13 +182,5 @@ struct SettingsTests {
     #expect(!lines.contains { $0.hasSuffix("/parley.testing.v1.EchoService/Guarded") })
     let wrong = try ConfigCheckCommand<DemoService>.report([:], ["PARLEY_DEMO_TLS_LISTEN": "127.0.0.1:0"])
     #expect(!wrong.isValid && wrong.text.contains("error: tls.certificate: must be set when tls.listen is"))
-  }
-
-  @Test("Other libraries read the same sources through swift-configuration")
-  func reader() throws {
-    let reader = try Self.settings(["PARLEY_DEMO_RATE_BURST": "9", "PARLEY_DEMO_TRUSTED_PROXIES": "10.0.0.0/8,::1"]).reader
-    #expect(reader.int(forKey: "rate.burst") == 9)
-    #expect(reader.stringArray(forKey: "trustedProxies") == ["10.0.0.0/8", "::1"])
-    #expect(reader.string(forKey: "nothing") == nil)
   }
 }

@@ -30,7 +30,7 @@ struct InstanceTests {
       await channel.close()
       return result
     }.value
-    await instance.stop()
+    instance.stop()
     try await running
     try await DemoProcess.pool.run { loops.shutDown() }
     try result.get()
@@ -121,5 +121,27 @@ struct InstanceTests {
       let echoed = try await EchoService.Client(channel).echo(.init(text: "again"))
       #expect(echoed.text == "again")
     }
+  }
+
+  @Test("A service that is told to stop before it runs drains at once, and one whose task is cancelled drains too")
+  func stopsEarly() async throws {
+    let early = try await Self.start()
+    early.stop()
+    early.stop()
+    try await early.run()
+    #expect(!early.health.isServing)
+    let cancelled = try await Self.start()
+    let running = Task { try await cancelled.run() }
+    running.cancel()
+    try await running.value
+    #expect(!cancelled.health.isServing)
+  }
+
+  @Test("A background job that fails makes the server drain and ends the service with its error")
+  func failingJob() async throws {
+    let instance = try await Self.start(["PARLEY_DEMO_FAILING_JOB": "true"])
+    let failure = await #expect(throws: ServiceFailure.self) { try await instance.run() }
+    #expect(failure?.status == .internal && failure?.message.hasPrefix("a background job failed") == true)
+    #expect(!instance.health.isServing)
   }
 }

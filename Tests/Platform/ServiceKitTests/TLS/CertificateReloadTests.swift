@@ -163,7 +163,7 @@ struct CertificateReloadTests {
     guard case .failure(let error) = stranger else { throw TimedOut("the old certificate is still given") }
     #expect(error.code == .unavailable)
     try await old.close()
-    await instance.stop()
+    instance.stop()
     try await serving
   }
 
@@ -188,7 +188,7 @@ struct CertificateReloadTests {
     #expect(try await isRefused(instance, one))
     #expect(try await old.call().get() == "a.internal")
     try await old.close()
-    await instance.stop()
+    instance.stop()
     try await serving
   }
 }

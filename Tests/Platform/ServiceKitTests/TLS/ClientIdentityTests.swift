@@ -69,7 +69,7 @@ struct ClientIdentityTests {
       PeerService.self, settings: files.settings(flags), log: LogLines().logger, telemetry: telemetry)
     async let serving: Void = instance.run()
     try await body(instance)
-    await instance.stop()
+    instance.stop()
     try await serving
   }
 

@@ -156,7 +156,7 @@ struct BrokerFixture: Sendable {
         return .success(())
       } catch { return .failure(error) }
     }.value
-    await instance.stop()
+    instance.stop()
     try await serving.value
     try outcome.get()
   }
