@@ -6,6 +6,7 @@ import RPC
 import RPCClient
 import RPCServer
 import TestAPI
+import TestSupport
 import Testing
 import WellKnown
 
@@ -49,6 +50,20 @@ struct InstanceTests {
       #expect(failed?.code == .internal && failed?.message.contains("innards") == false && failed?.reason == "INTERNAL")
       #expect(failed?.metadata["x-request-id"]?.isEmpty == false)
     }
+  }
+
+  @Test("An instance that has stopped is given back whole: nothing keeps its loops, nor what lives on them")
+  func isGivenBack() async throws {
+    weak var loops: EventLoopGroup?
+    do {
+      let instance = try await Self.start()
+      loops = instance.loops
+      try await Self.with(instance) { channel in _ = try await EchoService.Client(channel).echo(.init(text: "hi")) }
+    }
+    // A thread that has just ended may still be about to let go.
+    let deadline = MonotonicInstant.now().advanced(by: .seconds(20).withPatience)
+    while loops != nil && MonotonicInstant.now() < deadline { await Task.yield() }
+    #expect(loops == nil)
   }
 
   @Test("Health follows the conditions: Check, List, and NOT_FOUND for a service that is not there")
