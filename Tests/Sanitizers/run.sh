@@ -63,6 +63,7 @@ export PARLEY_TEST_SLOWDOWN=$slowdown SWIFT_BACKTRACE=enable=no
 export ASAN_SYMBOLIZER_PATH=$symbolizer TSAN_SYMBOLIZER_PATH=$symbolizer
 # A leak is found in the report, once what is none is taken out, and not by the exit status, which the tests look at.
 export ASAN_OPTIONS="detect_leaks=1:exitcode=0:detect_stack_use_after_return=0:log_path=$reports/report"
+export LSAN_OPTIONS="suppressions=$PWD/Tests/Sanitizers/leaks.txt:print_suppressions=0"
 export TSAN_OPTIONS="suppressions=$PWD/Tests/Sanitizers/threads.txt:log_path=$reports/report:external_symbolizer_path=$symbolizer:history_size=4"
 
 # Writes beside each report what of it counts, and says how many do.
