@@ -65,10 +65,10 @@ fuzz: deps ## Fuzz each target SECONDS=60 s long (TARGET= one of them); prints e
 	@Tests/Fuzz/run.sh $(or $(SECONDS),60) $(TARGET)
 
 test-asan: deps ## The Swift tests and the programs they start under AddressSanitizer, with leaks
-	@Tests/Sanitizers/run.sh address $(FILTER)
+	@Tests/Sanitizers/run.sh address '$(FILTER)'
 
 test-tsan: deps ## The Swift tests and the programs they start under ThreadSanitizer
-	@Tests/Sanitizers/run.sh thread $(FILTER)
+	@Tests/Sanitizers/run.sh thread '$(FILTER)'
 
 interop: deps venv adapters ## Outside clients and servers, and the public judges, against ours (PART= runs some of them)
 	@Tests/Interop/run.sh $(PART)

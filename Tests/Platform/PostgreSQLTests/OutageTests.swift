@@ -118,12 +118,9 @@ struct OutageTests {
       let closed = await databaseError { _ = try await database.reads.run("select 1") }
       #expect(closed?.code == .closed)
     }
-    await withCheckedContinuation { continuation in
-      let thread = LoopThread(name: "end") {
-        group.shutDown(); continuation.resume()
-      }
-      _ = thread
-    }
+    let pool = BlockingPool(maximumThreads: 1)
+    defer { pool.shutDown() }
+    try await pool.run { group.shutDown() }
   }
 
   /// How many descriptors of this process are TCP connections to a port.

@@ -66,6 +66,20 @@ struct LoopbackListenerTests {
     }
   }
 
+  @Test("Closing the listener ends a connection that waits for its next request")
+  func closing() async throws {
+    var limits = LoopbackListener.Limits()
+    limits.idleTimeout = .seconds(600)
+    try await withListener(limits) { listener, loop in
+      let client = try RawClient(to: listener.address, on: loop)
+      defer { client.close() }
+      #expect(try await client.exchange("GET /healthz HTTP/1.1\r\n\r\n").hasPrefix("HTTP/1.1 200 OK"))
+      #expect(!client.hasEnded)
+      listener.close()
+      try await client.wait { $0.hasEnded }
+    }
+  }
+
   @Test("A connection serves one request after the other, also when they come together or in pieces")
   func keepAlive() async throws {
     try await withListener { listener, loop in

@@ -41,6 +41,7 @@ struct DescriptorTests {
       try await loop.sleep(for: .milliseconds(5))
       #expect(readers.map(\.seen.value).reduce(0, +) == 1)
       for reader in readers {
+        reader.onReady = { _ in }
         reader.watch?.cancel()
         reader.pipe.close()
       }

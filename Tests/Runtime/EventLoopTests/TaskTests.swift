@@ -61,10 +61,12 @@ struct TaskTests {
     let loop = group.loops[0]
     try await loop.perform {
       for _ in 0..<200 {
+        var other: LoopThread?
         await withCheckedContinuation { continuation in
-          _ = LoopThread(name: "other") { continuation.resume() }
+          other = LoopThread(name: "other") { continuation.resume() }
         }
         #expect(loop.isCurrent)
+        other?.join()
       }
     }
     group.shutDown()

@@ -104,8 +104,9 @@ struct TimerTests {
     try await onLoop { loop in
       for round in 0..<300 {
         let task = loop.spawn { try? await loop.sleep(for: round % 2 == 0 ? .microseconds(50) : .seconds(600)) }
-        _ = LoopThread(name: "canceller") { task.cancel() }
+        let canceller = LoopThread(name: "canceller") { task.cancel() }
         await task.value
+        canceller.join()
       }
     }
   }

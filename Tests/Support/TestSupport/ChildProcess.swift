@@ -8,6 +8,16 @@ public struct ProgramFailure: Error, CustomStringConvertible {
 
 /// Programs that tests start; each is waited for, or ended by the id it was started with.
 public enum ChildProcess {
+  /// What the sanitizers are told through the environment, for programs that are started with one of their own; empty on a plain
+  /// build.
+  public static let sanitizerVariables: [String: String] = {
+    var variables: [String: String] = [:]
+    for name in ["ASAN_OPTIONS", "ASAN_SYMBOLIZER_PATH", "TSAN_OPTIONS", "TSAN_SYMBOLIZER_PATH"] {
+      if let value = getenv(name) { variables[name] = String(cString: value) }
+    }
+    return variables
+  }()
+
   /// Starts a program (found in PATH), its output going to the file `output`, and returns its process id.
   public static func start(_ arguments: [String], output: String) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()

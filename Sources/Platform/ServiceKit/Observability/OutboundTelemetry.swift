@@ -6,11 +6,12 @@ internal import Telemetry
 /// trace sent along: `http_client_request_duration_seconds{server_address,http_request_method,status}`.
 struct OutboundTelemetry: OutboundObserver {
   let tracer: Tracer
-  let registry: PrometheusRegistry
+  /// Weak, since the registry reads the client's own figures, and the client holds its observer.
+  weak let registry: PrometheusRegistry?
 
   private struct Observation: OutboundObservation {
     let span: Span?
-    let registry: PrometheusRegistry
+    let registry: PrometheusRegistry?
     let attempt: OutboundAttempt
     let start = MonotonicInstant.now()
 
@@ -30,7 +31,7 @@ struct OutboundTelemetry: OutboundObserver {
         span?.fail(error.description)
       }
       span?.end()
-      registry.histogram(
+      registry?.histogram(
         "http_client_request_duration_seconds", help: "Time of one attempt of an outgoing request.",
         labels: [
           ("server_address", attempt.origin), ("http_request_method", attempt.method.name), ("status", status),

@@ -65,10 +65,37 @@ public final class LoopbackListener: Sendable {
     let routes: [String: Route]
     let limits: Limits
     let open = Atomic(0)
+    private let connections = Mutex(Connections())
+
+    private struct Connections {
+      var open: [ObjectIdentifier: LoopbackConnection] = [:]
+      var isClosed = false
+    }
 
     init(_ routes: [String: Route], _ limits: Limits) {
       self.routes = routes
       self.limits = limits
+    }
+
+    /// Keeps a connection in view until it is removed; false once all are to end.
+    func add(_ connection: LoopbackConnection) -> Bool {
+      connections.withLock {
+        if !$0.isClosed { $0.open[ObjectIdentifier(connection)] = connection }
+        return !$0.isClosed
+      }
+    }
+
+    func remove(_ connection: LoopbackConnection) {
+      _ = connections.withLock { $0.open.removeValue(forKey: ObjectIdentifier(connection)) }
+    }
+
+    /// Ends all connections: those that are being answered after their answer, the others at once.
+    func close() {
+      let open = connections.withLock {
+        $0.isClosed = true
+        return Array($0.open.values)
+      }
+      for connection in open { connection.close() }
     }
   }
 
@@ -104,8 +131,11 @@ public final class LoopbackListener: Sendable {
   /// Begins to accept.
   public func start() { listener.start() }
 
-  /// Stops accepting. Connections end with their answer or their timeout.
-  public func close() { listener.close() }
+  /// Stops accepting. Connections end with the answer that is under way, or at once.
+  public func close() {
+    listener.close()
+    shared.close()
+  }
 }
 
 extension PrometheusRegistry {

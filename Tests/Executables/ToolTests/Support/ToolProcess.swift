@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import TestSupport
 
 /// What kept a test from being made.
 struct ToolFailure: Error, CustomStringConvertible {
@@ -43,7 +44,9 @@ struct ToolProcess {
     let path = folder + "/" + name
     // Away from the checkout: a run that is up there must not be found. The shell becomes the program.
     let shell = ["/bin/sh", "-c", "cd / && exec \"$0\" \"$@\"", path]
-    let values = ["PATH=/usr/bin:/bin", "SWIFT_BACKTRACE=enable=no"] + environment.map { "\($0.key)=\($0.value)" }
+    let values =
+      ["PATH=/usr/bin:/bin", "SWIFT_BACKTRACE=enable=no"]
+      + environment.merging(ChildProcess.sanitizerVariables) { own, _ in own }.map { "\($0.key)=\($0.value)" }
     let copies = (shell + arguments).map { strdup($0) }
     let variables = values.map { strdup($0) }
     defer { for copy in copies + variables { free(copy) } }

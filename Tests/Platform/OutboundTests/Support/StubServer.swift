@@ -36,6 +36,7 @@ final class StubServer: @unchecked Sendable {
   private var listener: Listener?
   private let answer: @Sendable (Request) -> Answer
   private let seen = Mutex<[Request]>([])
+  fileprivate var connections: [ObjectIdentifier: StubConnection] = [:]
 
   init(_ answer: @escaping @Sendable (Request) -> Answer) throws {
     self.answer = answer
@@ -53,6 +54,7 @@ final class StubServer: @unchecked Sendable {
 
   func stop() {
     listener?.close()
+    group.loops[0].execute { [self] in for connection in connections.values { connection.end() } }
     group.shutDown()
   }
 
@@ -81,7 +83,10 @@ private final class StubConnection: DescriptorHandler, @unchecked Sendable {
     self.server = server
   }
 
-  func start() { watch = try? loop.watch(descriptor, for: .readable, self) }
+  func start() {
+    watch = try? loop.watch(descriptor, for: .readable, self)
+    server.connections[ObjectIdentifier(self)] = self
+  }
 
   func descriptorIsReady(_ readiness: Readiness) {
     if readiness.contains(.writable) { flush() }
@@ -150,7 +155,8 @@ private final class StubConnection: DescriptorHandler, @unchecked Sendable {
     if endsAfterOutput { end() }
   }
 
-  private func end() {
+  fileprivate func end() {
+    guard server.connections.removeValue(forKey: ObjectIdentifier(self)) != nil else { return }
     for timer in timers { loop.disarm(timer) }
     watch?.cancel()
     watch = nil

@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import JSON
+import TestSupport
 import Testing
 
 /// `demo-service` as a process of the test's own, ended by its id.
@@ -102,7 +103,7 @@ final class DemoProcess: @unchecked Sendable {
 
   /// Waits for a process, and kills one that has not ended after half a minute, so that no test hangs. Blocks.
   private static func reap(_ id: pid_t) -> Int32 {
-    let deadline = MonotonicInstant.now().advanced(by: .seconds(30))
+    let deadline = MonotonicInstant.now().advanced(by: .seconds(30).withPatience)
     var status: Int32 = 0
     while waitpid(id, &status, WNOHANG) == 0 {
       if MonotonicInstant.now() > deadline { kill(id, SIGKILL) }
@@ -119,6 +120,7 @@ final class DemoProcess: @unchecked Sendable {
     posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o644)
     posix_spawn_file_actions_adddup2(&actions, 1, 2)
     let variables = environment.merging(["PATH": "/usr/local/bin:/usr/bin:/bin"]) { first, _ in first }
+      .merging(ChildProcess.sanitizerVariables) { first, _ in first }
     var copies = arguments.map { strdup($0) } + [nil]
     var pairs = variables.map { strdup("\($0)=\($1)") } + [nil]
     defer { for copy in copies + pairs { free(copy) } }

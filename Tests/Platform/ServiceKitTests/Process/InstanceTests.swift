@@ -6,6 +6,7 @@ import RPC
 import RPCClient
 import RPCServer
 import TestAPI
+import TestSupport
 import Testing
 import WellKnown
 
@@ -49,6 +50,20 @@ struct InstanceTests {
       #expect(failed?.code == .internal && failed?.message.contains("innards") == false && failed?.reason == "INTERNAL")
       #expect(failed?.metadata["x-request-id"]?.isEmpty == false)
     }
+  }
+
+  @Test("An instance that has stopped is given back: nothing keeps its loop, nor what lives on it")
+  func isGivenBack() async throws {
+    weak var loop: EventLoop?
+    do {
+      let instance = try await Self.start()
+      loop = instance.loops.loops[0]
+      try await Self.with(instance) { channel in _ = try await EchoService.Client(channel).echo(.init(text: "hi")) }
+    }
+    // A thread that has just ended may still be about to let go.
+    let deadline = MonotonicInstant.now().advanced(by: .seconds(20).withPatience)
+    while loop != nil && MonotonicInstant.now() < deadline { await Task.yield() }
+    #expect(loop == nil)
   }
 
   @Test("Health follows the conditions: Check, List, and NOT_FOUND for a service that is not there")

@@ -98,12 +98,9 @@ struct BrokerFixture: Sendable {
     do { result = .success(try await run(database, server, clock, log, changes, waitsForKeys, body)) } catch {
       result = .failure(error)
     }
-    await withCheckedContinuation { done in
-      _ = LoopThread(name: "stop") {
-        server.stop()
-        done.resume()
-      }
-    }
+    let pool = BlockingPool(maximumThreads: 1)
+    defer { pool.shutDown() }
+    try await pool.run { server.stop() }
     try result.get()
   }
 

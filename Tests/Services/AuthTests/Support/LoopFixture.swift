@@ -10,12 +10,9 @@ func withLoops<Value: Sendable>(
   let result: Result<Value, any Error>
   do { result = .success(try await body(group)) } catch { result = .failure(error) }
   // Joining threads blocks, and the tests' own threads are few.
-  await withCheckedContinuation { done in
-    _ = LoopThread(name: "join") {
-      group.shutDown()
-      done.resume()
-    }
-  }
+  let pool = BlockingPool(maximumThreads: 1)
+  defer { pool.shutDown() }
+  try await pool.run { group.shutDown() }
   return try result.get()
 }
 

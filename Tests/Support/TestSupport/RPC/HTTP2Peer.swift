@@ -145,7 +145,7 @@ public final class HTTP2Peer: DescriptorHandler {
     let timer = LoopTimer()
     let isMet = await withUnsafeContinuation { continuation in
       waiters.append(Waiter(condition: condition, continuation: continuation, timer: timer))
-      timer.onFire = { [self] in
+      timer.onFire = { [self, unowned timer] in
         guard let index = waiters.firstIndex(where: { $0.timer === timer }) else { return }
         waiters.remove(at: index).continuation.resume(returning: false)
       }

@@ -26,7 +26,14 @@ final class LoopbackConnection: DescriptorHandler, @unchecked Sendable {
   func start() {
     watch = try? loop.watch(descriptor, for: .readable, self)
     timer.onFire = { [unowned self] in end() }
-    if watch == nil { end() } else { waitForRequest() }
+    if watch == nil || !shared.add(self) { end() } else { waitForRequest() }
+  }
+
+  /// Ends the connection, after its answer when there is one under way. May be called from any thread.
+  func close() {
+    loop.execute { [self] in
+      if isAnswering || !output.isEmpty { isLast = true } else { end() }
+    }
   }
 
   /// The timer runs from here to the end of the request: a client that sends a byte now and then gains nothing.
@@ -125,7 +132,8 @@ final class LoopbackConnection: DescriptorHandler, @unchecked Sendable {
     watch = nil
     loop.disarm(timer)
     timer.onFire = {}
-    close(descriptor)
+    shared.remove(self)
+    Glibc.close(descriptor)
     shared.open.subtract(1, ordering: .relaxed)
     loop.giveBackLoad()
   }
