@@ -113,6 +113,7 @@ public final class EventLoop: TaskExecutor {
     enter(.messages)
     takeRemote()
     enter(.tasks)
+    counts.addTick(armedTimers: timers.count)
     runJobs()
     enter(.endOfTick)
     runEndOfTick()
@@ -128,7 +129,7 @@ public final class EventLoop: TaskExecutor {
   /// Only a snapshot of the ring: a task that yields for ever must not keep the loop from its descriptors.
   private func runJobs() {
     let count = jobs.count
-    counts.addTick(jobs: count, armedTimers: timers.count)
+    counts.addJobs(count)
     for _ in 0..<count {
       let job = jobs.pop()
       currentTask.store(Self.identity(of: job), ordering: .relaxed)
@@ -196,6 +197,19 @@ public final class EventLoop: TaskExecutor {
   }
 
   // MARK: Tasks and messages
+
+  /// Runs the jobs that are waiting, in the middle of a tick: for a descriptor's handler that has many answers to hand out, so that
+  /// each task goes on while its answer is still in the cache.
+  ///
+  /// What else waits runs too, once. The handler must expect whatever a task may do: send, shut down. Not to be called by a job.
+  public func runWaitingJobs() {
+    assertInLoop()
+    assert(currentTask.load(ordering: .relaxed) == 0, "a job runs")
+    let phase = stage.load(ordering: .relaxed)
+    enter(.tasks)
+    runJobs()
+    stage.store(phase, ordering: .relaxed)
+  }
 
   /// Queues a job of a task that prefers this loop. Called by the concurrency runtime, from any thread.
   public func enqueue(_ job: consuming ExecutorJob) {

@@ -20,11 +20,13 @@ struct LoopCounts: ~Copyable, Sendable {
   private let armedTimers = Atomic(0)
 
   @inline(__always)
-  func addTick(jobs count: Int, armedTimers: Int) {
+  func addTick(armedTimers: Int) {
     ticks.store(ticks.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-    jobs.store(jobs.load(ordering: .relaxed) &+ count, ordering: .relaxed)
     self.armedTimers.store(armedTimers, ordering: .relaxed)
   }
+
+  @inline(__always)
+  func addJobs(_ count: Int) { jobs.store(jobs.load(ordering: .relaxed) &+ count, ordering: .relaxed) }
 
   @inline(__always)
   func addTimer() { timers.store(timers.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }

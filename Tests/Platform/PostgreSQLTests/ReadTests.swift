@@ -52,6 +52,58 @@ struct ReadTests {
     }
   }
 
+  @Test("However many answers come at once, each task has its own and may ask again", arguments: [1, 7, 8, 9, 16, 17])
+  func handfuls(count: Int) async throws {
+    try await TestDatabase.with { test in
+      try await test.open { database in
+        // They start on one tick of the loop, so that they travel together.
+        let loop = test.group.loops[0]
+        let right = try await loop.perform {
+          await withTaskGroup(of: Bool.self) { group in
+            for number in 0..<count {
+              group.addTask(executorPreference: loop) {
+                let first: Int? = try? await database.reads.value("select \(number) * 3")
+                let second: Int? = try? await database.reads.value("select \(number) * 5")
+                return first == number * 3 && second == number * 5
+              }
+            }
+            return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+          }
+        }
+        #expect(right == count)
+      }
+    }
+  }
+
+  @Test("A task that shuts the database down amid the answers of others lets each of them end", arguments: [0, 7, 8, 30])
+  func shutDownAmidAnswers(position: Int) async throws {
+    try await TestDatabase.with { test in
+      try await test.open { database in
+        let loop = test.group.loops[0]
+        let count = 40
+        let ended = try await loop.perform {
+          await withTaskGroup(of: Bool.self) { group in
+            for number in 0..<count {
+              group.addTask(executorPreference: loop) {
+                do {
+                  let answer: Int? = try await database.reads.value("select \(number)")
+                  if number == position { await database.shutDown() }
+                  return answer == number
+                } catch {
+                  return (error as? DatabaseError)?.code == .closed
+                }
+              }
+            }
+            return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+          }
+        }
+        #expect(ended == count)
+        let error = await databaseError { _ = try await database.reads.run("select 1") }
+        #expect(error?.code == .closed)
+      }
+    }
+  }
+
   @Test("An error is its own read's alone: aborted neighbours are sent again, even when many fail", arguments: [1, 10, 300])
   func neighbours(errors: Int) async throws {
     try await TestDatabase.with { test in

@@ -170,6 +170,46 @@ struct TaskTests {
     await EventLoop.yield()
   }
 
+  @Test("A descriptor's handler can let the tasks that it has woken go on before it goes on itself, each of them once")
+  func jobsInsideAHandler() async throws {
+    let group = try EventLoopGroup(count: 1)
+    let loop = group.loops[0]
+    let pipe = try Pipe()
+    let seen = Mutex<[String]>([])
+    let sleeping = Mutex<[UnsafeContinuation<Void, Never>]>([])
+    let done = Tally("tasks")
+    try await loop.perform {
+      let reader = PipeReader(pipe)
+      reader.onReady = { _ in
+        for (number, continuation) in sleeping.withLock({ $0 }).enumerated() {
+          continuation.resume()
+          loop.runWaitingJobs()
+          seen.withLock { $0.append("handler \(number) \(loop.pulse.phase)") }
+        }
+        sleeping.withLock { $0 = [] }
+      }
+      reader.watch = try loop.watch(pipe.reading, for: .readable, reader)
+      for number in 0..<3 {
+        loop.spawn { @Sendable in
+          await withUnsafeContinuation { continuation in sleeping.withLock { $0.append(continuation) } }
+          seen.withLock { $0.append("task \(number) \(loop.pulse.phase)") }
+          // It would keep the handler for ever if more than a snapshot ran.
+          while sleeping.withLock({ !$0.isEmpty }) { await Task.yield() }
+          done.add()
+        }
+      }
+      pipe.write(1)
+      try await done.reaches(3)
+      reader.watch?.cancel()
+    }
+    #expect(
+      seen.withLock { $0 } == [
+        "task 0 tasks", "handler 0 descriptors", "task 1 tasks", "handler 1 descriptors", "task 2 tasks", "handler 2 descriptors",
+      ])
+    pipe.close()
+    group.shutDown()
+  }
+
   @Test("What is queued when a loop stops still runs, and tasks resumed later run too")
   func stop() async throws {
     let loop = try EventLoop(name: "stopping")

@@ -49,6 +49,50 @@ struct TimerTests {
     }
   }
 
+  @Test("Thousands of timers that are moved, taken back and armed again fire in the order of their last deadlines")
+  func moves() async throws {
+    try await onLoop { loop in
+      let fired = Mutex<[Int]>([])
+      let start = MonotonicInstant.now().advanced(by: .milliseconds(200))
+      var random = SystemRandomNumberGenerator()
+      let timers = (0..<3000).map { number in LoopTimer { fired.withLock { $0.append(number) } } }
+      var due: [Int: UInt64] = [:]
+      for _ in 0..<20_000 {
+        let number = Int.random(in: 0..<timers.count, using: &random)
+        if Int.random(in: 0..<4, using: &random) == 0 {
+          loop.disarm(timers[number])
+          due[number] = nil
+        } else {
+          // No two are due at the same moment.
+          let moment = UInt64.random(in: 0..<5_000, using: &random) * 4_096 + UInt64(number)
+          loop.arm(timers[number], at: MonotonicInstant(nanoseconds: start.nanoseconds + moment))
+          due[number] = moment
+        }
+      }
+      try await loop.sleep(until: start.advanced(by: .milliseconds(30)))
+      #expect(fired.withLock { $0 } == due.sorted { $0.value < $1.value }.map(\.key))
+      #expect(timers.allSatisfy { !$0.isArmed })
+    }
+  }
+
+  @Test("A loop lets go of the timers that were armed when it ended")
+  func letGo() throws {
+    final class Witness: Sendable {}
+    weak var witness: Witness?
+    do {
+      let loop = try EventLoop()
+      let kept = Witness()
+      witness = kept
+      loop.execute {
+        let timer = LoopTimer { _ = kept }
+        loop.arm(timer, after: .seconds(3600))
+        loop.stop()
+      }
+      LoopThread(name: "timer") { loop.run() }.join()
+    }
+    #expect(witness == nil)
+  }
+
   @Test("A timer that arms itself in the past does not keep the loop from its tasks")
   func selfArming() async throws {
     try await onLoop { loop in

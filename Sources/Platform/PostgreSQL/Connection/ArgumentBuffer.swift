@@ -18,21 +18,22 @@ final class ArgumentBuffer {
 
   /// Sends the execution of a prepared statement, with results in binary.
   func send(_ query: borrowing Query, as name: UnsafePointer<CChar>, on connection: OpaquePointer) -> Bool {
-    let count = query.parameters.count
+    let count = query.parameterCount
     if count > capacity { grow(to: count) }
     return query.bytes.withUnsafeBufferPointer { bytes in
-      for index in 0..<count {
-        let parameter = query.parameters[index]
-        lengths[index] = parameter.count
-        formats[index] = parameter.isText ? 0 : 1
-        if parameter.count < 0 {
+      var index = 0
+      for part in query.parts where part.isParameter {
+        lengths[index] = part.count
+        formats[index] = part.isText ? 0 : 1
+        if part.count < 0 {
           values[index] = nil
         } else if let base = bytes.baseAddress {
-          values[index] = UnsafeRawPointer(base + Int(parameter.offset)).assumingMemoryBound(to: CChar.self)
+          values[index] = UnsafeRawPointer(base + Int(part.offset)).assumingMemoryBound(to: CChar.self)
         } else {
           // An empty value is not NULL: any address will do.
           values[index] = name
         }
+        index += 1
       }
       return PQsendQueryPrepared(connection, name, Int32(count), values, lengths, formats, 1) == 1
     }

@@ -36,6 +36,8 @@ final class Connection: DescriptorHandler, EndOfTickWork, @unchecked Sendable {
   /// A send failed in the middle of somebody's work: acted upon at the end of the tick.
   private var pendingFailure: DatabaseError?
   private var script: Request?
+  /// Answers handed out since the tasks that wait for them had their turn.
+  private var handedOut = 0
   private let counters: Counters?
   private(set) var lastProgress = MonotonicInstant.now()
   /// What its pool does with it.
@@ -66,8 +68,9 @@ final class Connection: DescriptorHandler, EndOfTickWork, @unchecked Sendable {
 
   /// Sends one read; its sync follows at the end of the tick.
   func send(read request: Request) {
+    guard let query = request.query else { return assertionFailure("a read without a query") }
     if pipeline.isIdle { startStallWatch() }
-    send(request.query, of: request, isRead: true)
+    send(query, of: request, isRead: true)
     // Aborted twice: two neighbours failed. It gets a segment of its own, so that n failures cost O(n), not O(n²).
     if request.abortions >= 2 { sync(nil) } else { needsSync = true }
     schedule()
@@ -98,7 +101,7 @@ final class Connection: DescriptorHandler, EndOfTickWork, @unchecked Sendable {
     if !statements[index].isSent {
       statements.markSent(index)
       counters?.prepared.increment(by: 1)
-      let types = query.parameters.map(\.type.rawValue)
+      let types = query.parameterTypes.map(\.rawValue)
       let isSent = pointer.map { PQsendPrepare($0, name, query.text, Int32(types.count), types) } == 1
       pipeline.sent(.prepare(statement: index, request, isRead: isRead))
       if !isSent { failSoon("sending a statement failed") }
@@ -166,7 +169,15 @@ final class Connection: DescriptorHandler, EndOfTickWork, @unchecked Sendable {
 
   private func takeResults(_ pointer: OpaquePointer) {
     var nothings = 0
+    handedOut = 0
     while state == .open && PQisBusy(pointer) == 0 {
+      if handedOut >= Self.handful {
+        // Those who were answered go on before the next results are read: what one of them has touched is still in the cache, and
+        // the memory of its result serves the next.
+        handedOut = 0
+        loop.runWaitingJobs()
+        continue
+      }
       guard let result = PQgetResult(pointer) else {
         // libpq ends each statement with a null; two in a row mean that there is nothing more.
         if script != nil { return finishScript(pointer) }
@@ -208,7 +219,9 @@ final class Connection: DescriptorHandler, EndOfTickWork, @unchecked Sendable {
   /// Takes ownership of `result`.
   private func perform(_ action: Pipeline<Request>.Action, _ result: OpaquePointer) {
     switch action {
-    case .answer(let request): return owner.connection(self, didAnswer: request, result)
+    case .answer(let request):
+      handedOut += 1
+      return owner.connection(self, didAnswer: request, result)
     case .collect(let request): return request.collect(result)
     case .none, .prepared, .segmentEnded: break
     case .unprepared(let statement): statements.markUnsent(statement)
@@ -227,8 +240,8 @@ final class Connection: DescriptorHandler, EndOfTickWork, @unchecked Sendable {
 
   private func fail(_ request: Request, _ statement: Int?, _ error: DatabaseError) {
     if let statement { statements.markUnsent(statement) }
-    if error.isStaleStatement && request.attempts == 0 && request.isAwaited {
-      statements.forget(request.query)
+    if error.isStaleStatement && request.attempts == 0 && request.isAwaited, let query = request.query {
+      statements.forget(query)
       request.attempts += 1
       return send(read: request)
     }
@@ -255,6 +268,10 @@ final class Connection: DescriptorHandler, EndOfTickWork, @unchecked Sendable {
     guard PQenterPipelineMode(pointer) == 1 else { return fail(.connection(pointer, "the pipeline mode failed")) }
     owner.connection(self, didFinish: request)
   }
+
+  /// How many reads are answered before their tasks go on. Few enough that results and tasks stay in a core's own cache, and enough
+  /// that the code which reads results does too.
+  private static let handful = 8
 
   private static let unheard = DatabaseError(.cancelled, "nobody waited any more")
 

@@ -28,6 +28,9 @@ final class Request: @unchecked Sendable {
 
   let loop: EventLoop
   var kind = Kind.read
+  /// The one query of a read.
+  var query: Query?
+  /// The statements of anything else.
   var queries: [Query] = []
   /// Sent before the queries, in the same segment; its result is nobody's.
   var preamble: Query?
@@ -58,11 +61,6 @@ final class Request: @unchecked Sendable {
 
   /// Whether a task still waits for the answer.
   var isAwaited: Bool { continuation != nil }
-
-  /// The one query of a read.
-  var query: Query {
-    @inline(__always) get { queries[0] }
-  }
 
   /// Suspends the calling task, which must run on the loop, until somebody calls ``resume(_:)``.
   ///
@@ -120,7 +118,8 @@ final class Request: @unchecked Sendable {
     assert(continuation == nil, "a task still waits")
     loop.disarm(timer)
     generation += 1
-    queries.removeAll(keepingCapacity: true)
+    query = nil
+    if !queries.isEmpty { queries = [] }
     script = ""
     preamble = nil
     isRead = false

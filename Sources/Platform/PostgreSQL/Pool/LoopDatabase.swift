@@ -11,6 +11,8 @@ final class LoopDatabase: @unchecked Sendable {
   let counters = Counters()
   private let health: Health
   private let observer: (any StatementObserver)?
+  /// Whether there is an observer: asked before each read, and cheaper than to look at an existential.
+  private let isObserved: Bool
   private var recycled: [Request] = []
   private(set) var reader: SharedReader!
   private(set) var pool: ConnectionPool!
@@ -25,6 +27,7 @@ final class LoopDatabase: @unchecked Sendable {
     self.health = health
     self.log = log
     self.observer = observer
+    isObserved = observer != nil
     reader = SharedReader(.reads(configuration), part: self)
     pool = ConnectionPool(.pool(configuration), part: self)
   }
@@ -53,6 +56,13 @@ final class LoopDatabase: @unchecked Sendable {
   // MARK: What tasks on the loop call
 
   func read(_ query: Query, deadline: MonotonicInstant?) async throws(DatabaseError) -> QueryResult {
+    if isObserved { return try await observedRead(query, deadline) }
+    return try await unobservedRead(query, deadline)
+  }
+
+  // A function of its own: what it needs would make the frame of every read larger than the memory that its task has at hand.
+  @inline(never)
+  private func observedRead(_ query: Query, _ deadline: MonotonicInstant?) async throws(DatabaseError) -> QueryResult {
     guard let observer else { return try await unobservedRead(query, deadline) }
     return try await observed([query], by: observer) { () async throws(DatabaseError) in
       try await unobservedRead(query, deadline)
@@ -63,7 +73,7 @@ final class LoopDatabase: @unchecked Sendable {
   private func unobservedRead(_ query: Query, _ deadline: MonotonicInstant?) async throws(DatabaseError) -> QueryResult {
     try refuseLate(deadline)
     let request = request(.read)
-    request.queries.append(query)
+    request.query = query
     request.deadline = deadline
     counters.queries.increment(by: 1)
     return try await request.wait { reader.submit($0) }.result()

@@ -131,6 +131,7 @@ final class SharedReader: ConnectionOwner {
     if error.sqlState == .queryCanceled && read.isAwaited {
       part.counters.slowReads.increment(by: 1)
       read.kind = .transaction
+      if let query = read.query { read.queries = [query] }
       read.isRead = true
       read.attempts = 0
       return part.pool.submit(read)
@@ -148,7 +149,7 @@ final class SharedReader: ConnectionOwner {
     guard case .open = state, let connection else { return }
     if connection.isIdle {
       let request = part.request(.read)
-      request.queries.append("select 1")
+      request.query = "select 1"
       connection.send(read: request)
     }
     part.loop.arm(heartbeat, after: settings.configuration.heartbeatPause)

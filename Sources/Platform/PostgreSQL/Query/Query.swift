@@ -6,19 +6,16 @@
 /// The text consists of literals of the program alone; a value never becomes part of it. A query is cheap to make again: the
 /// text is put together only when a connection prepares the statement for the first time.
 public struct Query: ExpressibleByStringInterpolation, Sendable {
-  /// A literal stretch of text, or (without text) the place of the next parameter.
+  /// A literal stretch of text, or (without text) a parameter: its value among the bytes of all values, a negative count being NULL.
   // SAFETY: points to a literal in the program's read-only data.
-  struct Piece: @unchecked Sendable {
+  struct Part: @unchecked Sendable {
     var text: UnsafePointer<UInt8>?
-    var count: Int
-  }
-
-  /// One value among the bytes of all values; a negative count is NULL.
-  struct Parameter: Sendable {
-    var type: SQLType
-    var offset: Int32
     var count: Int32
-    var isText: Bool
+    var offset: Int32 = 0
+    var type = SQLType(rawValue: 0)
+    var isText = true
+
+    var isParameter: Bool { text == nil }
   }
 
   /// Stands for text and parameter types: the addresses of the literals, mixed into 128 bits.
@@ -36,8 +33,8 @@ public struct Query: ExpressibleByStringInterpolation, Sendable {
     func hash(into hasher: inout Hasher) { hasher.combine(first) }
   }
 
-  var pieces: ContiguousArray<Piece>
-  var parameters: ContiguousArray<Parameter>
+  var parts: ContiguousArray<Part>
+  var parameterCount = 0
   var bytes: ContiguousArray<UInt8>
   var identity: Identity
 
@@ -51,25 +48,24 @@ public struct Query: ExpressibleByStringInterpolation, Sendable {
   /// A statement with parameters.
   public init(stringInterpolation: StringInterpolation) { self = stringInterpolation.query }
 
-  init(pieces: Int, parameters: Int) {
-    self.pieces = []
-    self.parameters = []
+  init(parameters: Int) {
+    parts = []
     bytes = []
     identity = Identity()
-    self.pieces.reserveCapacity(pieces)
-    if parameters > 0 {
-      self.parameters.reserveCapacity(parameters)
-      bytes.reserveCapacity(parameters * 16)
-    }
+    parts.reserveCapacity(parameters * 2 + 1)
+    if parameters > 0 { bytes.reserveCapacity(parameters * 16) }
   }
+
+  /// The declared types of the parameters, in order.
+  var parameterTypes: [SQLType] { parts.filter(\.isParameter).map(\.type) }
 
   /// The statement as the server gets it, with `$1`, `$2` … for the parameters.
   public var text: String {
     var text: [UInt8] = []
     var number = 0
-    for piece in pieces {
-      if let start = piece.text {
-        text.append(contentsOf: UnsafeBufferPointer(start: start, count: piece.count))
+    for part in parts {
+      if let start = part.text {
+        text.append(contentsOf: UnsafeBufferPointer(start: start, count: Int(part.count)))
       } else {
         number += 1
         text.append(contentsOf: "$\(number)".utf8)
@@ -81,19 +77,19 @@ public struct Query: ExpressibleByStringInterpolation, Sendable {
   mutating func append(_ text: StaticString) {
     precondition(text.hasPointerRepresentation, "a literal of the program")
     guard text.utf8CodeUnitCount > 0 else { return }
-    pieces.append(Piece(text: text.utf8Start, count: text.utf8CodeUnitCount))
+    parts.append(Part(text: text.utf8Start, count: Int32(text.utf8CodeUnitCount)))
     identity.mix(UInt64(UInt(bitPattern: text.utf8Start)))
     identity.mix(UInt64(text.utf8CodeUnitCount))
   }
 
   mutating func append(_ query: Query) {
     let offset = Int32(bytes.count)
-    pieces.append(contentsOf: query.pieces)
     bytes.append(contentsOf: query.bytes)
-    for var parameter in query.parameters {
-      parameter.offset += offset
-      parameters.append(parameter)
+    for var part in query.parts {
+      part.offset += offset
+      parts.append(part)
     }
+    parameterCount += query.parameterCount
     identity.mix(query.identity.first)
     identity.mix(query.identity.second)
   }
@@ -107,11 +103,11 @@ public struct Query: ExpressibleByStringInterpolation, Sendable {
       if Swift.type(of: value).usesTextFormat { bytes.append(0) }
     }
     precondition(bytes.count <= Int(Int32.max), "the parameters of one statement stay below 2 GiB")
-    parameters.append(
-      Parameter(
-        type: type, offset: Int32(start), count: value.isNull ? -1 : Int32(bytes.count - start),
+    parts.append(
+      Part(
+        text: nil, count: value.isNull ? -1 : Int32(bytes.count - start), offset: Int32(start), type: type,
         isText: Swift.type(of: value).usesTextFormat))
-    pieces.append(Piece(text: nil, count: 0))
+    parameterCount += 1
     identity.mix(UInt64(type.rawValue) | 1 << 63)
   }
 
@@ -121,7 +117,7 @@ public struct Query: ExpressibleByStringInterpolation, Sendable {
 
     /// Makes room for the parts.
     public init(literalCapacity: Int, interpolationCount: Int) {
-      query = Query(pieces: interpolationCount * 2 + 1, parameters: interpolationCount)
+      query = Query(parameters: interpolationCount)
     }
 
     /// A stretch of the literal: becomes text of the statement.

@@ -12,8 +12,8 @@ extension String: SQLValue {
     case .text, .varchar, .bpchar, .name, .json, .unknown: break
     default: guard cell.type.rawValue >= SQLType.firstUserDefined else { throw cell.mismatch("a String") }
     }
-    guard let text = String(validating: bytes, as: UTF8.self) else { throw cell.mismatch("UTF-8 text") }
-    self = text
+    guard let text = try? UTF8Span(validating: bytes.bindMemory(to: UInt8.self).span) else { throw cell.mismatch("UTF-8 text") }
+    self = String(copying: text)
   }
 }
 
