@@ -29,9 +29,11 @@ final class InProcessClientCall: ClientCall {
   }
 
   func finishSending() async throws(RPCError) {
+    // As over a connection: how the call ends from here on is told with its responses, however soon that is.
+    let outcome = call.state.withLock { $0.outcome }
     call.requests.finish()
     call.requestIsWhole()
-    if case .failure(let error)? = call.state.withLock({ $0.outcome }) { throw error }
+    if case .failure(let error)? = outcome { throw error }
   }
 
   func receive<M: Message>(_ type: M.Type) async throws(RPCError) -> M? {
