@@ -16,6 +16,14 @@ extension HTTP2Connection {
     var fed = 0
     var offset = 0
     guard !mustClose else { return }
+    if let cut = scanner.unfinished {
+      // The rest of it comes first in these bytes: until it is fed, its stream is what it was before.
+      hasReset = cut.type == NGHTTP2_RST_STREAM.rawValue
+      if cut.type == NGHTTP2_HEADERS.rawValue && cut.stream > before {
+        hasNewGap = cut.stream > before + 2
+        highest = cut.stream
+      }
+    }
     while let frame = scanner.next(bytes, &offset) {
       let id = frame.stream
       if let glitch = glitch(of: frame), count(glitch) {

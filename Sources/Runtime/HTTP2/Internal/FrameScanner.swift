@@ -23,6 +23,8 @@ struct FrameScanner {
   private var cutBytes = 0
   /// The type of the frame that was seen last, and its flags above that.
   private var kind = UInt16(NGHTTP2_DATA.rawValue)
+  /// The stream of that frame.
+  private var stream: Int32 = 0
   /// Whether a frame that continues no other began in the bytes that were looked at last.
   private(set) var hasBegun = false
 
@@ -31,6 +33,10 @@ struct FrameScanner {
     if cutBytes > 0 { return true }
     return skipped > 0 ? type != NGHTTP2_DATA.rawValue : awaitsContinuation
   }
+
+  /// The type and the stream of a frame whose header was seen while bytes of its payload are still to come: nghttp2 has not acted
+  /// upon it yet.
+  var unfinished: (type: UInt32, stream: Int32)? { skipped > 0 && cutBytes == 0 ? (type, stream) : nil }
 
   private var type: UInt32 { UInt32(kind & 0xff) }
   private var isContinuation: Bool { type == NGHTTP2_CONTINUATION.rawValue }
@@ -65,6 +71,7 @@ struct FrameScanner {
     let flags = bytes[offset + 4]
     kind = UInt16(flags) << 8 | UInt16(truncatingIfNeeded: first & 0xff)
     offset += Self.headerBytes
+    self.stream = stream & .max
     return Header(length: Int(first >> 8), type: UInt8(truncatingIfNeeded: first), flags: flags, stream: stream & .max)
   }
 
@@ -90,6 +97,7 @@ struct FrameScanner {
       cut = Header()
       cutBytes = 0
     }
+    stream = cut.stream & .max
     return Header(length: cut.length, type: cut.type, flags: cut.flags, stream: cut.stream & .max)
   }
 }
