@@ -90,15 +90,17 @@ struct SlowHeaderTests {
     }
   }
 
-  @Test("Hostile 19: inside TLS, a record that never ends ends the idle connection")
-  func record() async throws {
+  @Test(
+    "Hostile 19: inside TLS, a record that never ends ends the idle connection, also one that comes right behind another",
+    arguments: [false, true])
+  func record(_ isGlued: Bool) async throws {
     var configuration = RPCServerConfiguration()
     configuration.http2.headerTimeout = .milliseconds(300)
     configuration.http2.drainNotice = .milliseconds(20)
     configuration.http2.handshakeTimeout = .seconds(2)
     try await EchoServer.run(tls: true, configuration: configuration) { server, clients in
-      let client = try await SlowTLSPeer.open(to: server, on: clients.loops[0])
-      client.sendPartOfRecord()
+      let client = try await SlowTLSPeer.open(to: server, on: clients.loops[0], endingAmidRecord: isGlued)
+      if !isGlued { client.sendPartOfRecord() }
       try await client.closed()
       try await server.connections.wait(within: .seconds(30)) { $0 == 0 }
     }

@@ -7,6 +7,7 @@ import TestSupport
 final class SlowTLSPeer: DescriptorHandler {
   private let loop: EventLoop
   private let descriptor: Int32
+  private let isGlued: Bool
   private let engine: TLSEngine
   private let output = TLSOutput()
   private let plaintext = UnsafeMutableRawBufferPointer.allocate(byteCount: 32 << 10, alignment: 16)
@@ -15,14 +16,18 @@ final class SlowTLSPeer: DescriptorHandler {
   private let end = Signal()
 
   /// Connects, says preface and SETTINGS, and waits until the server says something.
-  static func open(to server: EchoServer, on loop: EventLoop) async throws -> SlowTLSPeer {
-    let peer = try SlowTLSPeer(server, on: loop)
+  ///
+  /// - Parameter isGlued: Whether half of another record follows at once.
+  static func open(to server: EchoServer, on loop: EventLoop, endingAmidRecord isGlued: Bool = false) async throws -> SlowTLSPeer
+  {
+    let peer = try SlowTLSPeer(server, on: loop, isGlued)
     try await peer.ready.wait(atMost: .seconds(30))
     return peer
   }
 
-  private init(_ server: EchoServer, on loop: EventLoop) throws {
+  private init(_ server: EchoServer, on loop: EventLoop, _ isGlued: Bool) throws {
     self.loop = loop
+    self.isGlued = isGlued
     let context = try TLSContext(.client(trustRoots: .certificates(.bytes(server.authority ?? []))))
     engine = try TLSEngine(context, serverName: "127.0.0.1")
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -38,7 +43,7 @@ final class SlowTLSPeer: DescriptorHandler {
   /// Half of a record: OpenSSL gives nothing of it before the rest has come.
   func sendPartOfRecord() {
     _ = engine.write(UnsafeRawBufferPointer(start: plaintext.baseAddress, count: 1_000), output: output)
-    flush(half: true)
+    flush(without: 500)
   }
 
   /// Waits until the server has closed.
@@ -70,16 +75,16 @@ final class SlowTLSPeer: DescriptorHandler {
       case .established:
         let opening = HTTP2Frame.preface + HTTP2Frame.settings([]).bytes
         _ = opening.withUnsafeBytes { engine.write($0, output: output) }
-        flush()
+        if isGlued { sendPartOfRecord() } else { flush() }
       case .plaintext: ready.fire()
       case .needsInput, .closed, .failed: return
       }
     }
   }
 
-  private func flush(half: Bool = false) {
+  private func flush(without held: Int = 0) {
     let bytes = output.bytes
-    if !bytes.isEmpty { _ = send(descriptor, bytes.baseAddress, half ? bytes.count / 2 : bytes.count, Int32(MSG_NOSIGNAL)) }
+    if !bytes.isEmpty { _ = send(descriptor, bytes.baseAddress, bytes.count - held, Int32(MSG_NOSIGNAL)) }
     output.removeAll()
   }
 }

@@ -19,11 +19,12 @@ extension HTTP2Connection {
     look(at: loop.now.advanced(by: resources.limits.headerTimeout))
   }
 
-  /// Bytes that OpenSSL gives no plaintext for are a part of a record.
-  func noteRecord(isWhole: Bool) {
-    if isWhole || !isReady {
+  /// Takes note of a TLS record that has begun and is not whole, at the end of each read: another one than before if there was
+  /// plaintext in that read.
+  func noteRecord(isAmid: Bool, isAnother: Bool) {
+    if !isAmid || !isReady {
       vigil.recordBegan = nil
-    } else if vigil.recordBegan == nil {
+    } else if vigil.recordBegan == nil || isAnother {
       vigil.recordBegan = loop.now
       look(at: loop.now.advanced(by: resources.limits.headerTimeout))
     }
@@ -42,7 +43,7 @@ extension HTTP2Connection {
       let end = began.advanced(by: limit)
       guard now >= end else { return end }
       vigil.recordBegan = nil
-      // It may have been nothing but a change of keys: the end is a polite one.
+      // A body may take its time.
       if streams.isEmpty { drain() }
     }
     return nil

@@ -44,7 +44,7 @@ extension HTTP2Connection {
       // The socket may have failed just now.
       guard !isClosed else { return }
       switch event {
-      case .needsInput: return noteRecord(isWhole: isPlaintext)
+      case .needsInput: return noteRecord(isAmid: tls.isAmidRecord, isAnother: isPlaintext)
       case .established:
         peerCertificate = tls.peerCertificate
         openSession()

@@ -5,7 +5,7 @@ internal import EventLoop
 struct ConnectionVigil {
   /// When the header list began that is not whole yet.
   var headersBegan: MonotonicInstant?
-  /// When a TLS record may have begun that is not whole yet.
+  /// When the TLS record began that is not whole yet.
   var recordBegan: MonotonicInstant?
   /// When the peer was last asked for a sign of life, until it gives one.
   var pinged: MonotonicInstant?

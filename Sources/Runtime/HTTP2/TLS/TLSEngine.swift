@@ -161,6 +161,9 @@ package final class TLSEngine {
     fail(TLSError(.truncated, "the connection ended \(moment)"))
   }
 
+  /// Whether a record has come in part; asked when ``receive(_:into:output:)`` needs input.
+  package var isAmidRecord: Bool { state == .established && SSL_has_pending(ssl) == 1 }
+
   // MARK: What the handshake found
 
   /// The agreed application protocol (ALPN), or nil when there is none.
