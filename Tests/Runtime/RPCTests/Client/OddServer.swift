@@ -54,6 +54,8 @@ struct OddServer: Sendable {
       do { result = .success(try await body(EchoService.Client(channel), resets)) } catch { result = .failure(error) }
       await channel.close()
       server.close()
+      // Before its loop ends, which would leave the last of them open.
+      try await server.serving.wait { $0 == 0 }
       try result.get()
     }
   }
