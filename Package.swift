@@ -163,7 +163,8 @@ let package = Package(
 
     // API and providers
     floor("API", "ParleyAPI", ["MessagesCore", "RPC", "WellKnown"], exclude: ["README.md"]),
-    floor("Providers/Google", "GoogleProvider", ["EventLoop", "JOSE", "JSON", "Outbound", log], exclude: ["README.md"]),
+    floor("Providers/OpenID", "OpenID", ["EventLoop", "JOSE", "JSON", "Outbound", log], exclude: ["README.md"]),
+    floor("Providers/Google", "GoogleProvider", ["OpenID", "EventLoop", "JOSE", "JSON", "Outbound", log], exclude: ["README.md"]),
 
     // Services
     floor("Services/Auth/Domain", "AuthDomain"),
@@ -171,7 +172,7 @@ let package = Package(
     floor(
       "Services/Auth/API", "AuthAPI",
       [
-        "AuthDomain", "AuthStore", "ParleyAPI", "GoogleProvider", "ServiceKit", "EventLoop", "RPC", "RPCServer", "MessagesCore",
+        "AuthDomain", "AuthStore", "ParleyAPI", "OpenID", "GoogleProvider", "ServiceKit", "EventLoop", "RPC", "RPCServer", "MessagesCore",
         "WellKnown", "JSON", "JOSE", "Outbound", "PostgreSQL", "Telemetry", log, metrics,
       ]),
 
@@ -289,7 +290,7 @@ let package = Package(
     tests(
       "Services/AuthTests",
       [
-        "AuthDomain", "AuthStore", "AuthAPI", "ParleyAPI", "GoogleProvider", "ServiceKit", "EventLoop", "RPC", "RPCServer",
+        "AuthDomain", "AuthStore", "AuthAPI", "ParleyAPI", "OpenID", "GoogleProvider", "ServiceKit", "EventLoop", "RPC", "RPCServer",
         "RPCClient", "PostgreSQL", "Outbound", "JOSE", "JSON", "TestSupport", log,
       ]),
     tests(

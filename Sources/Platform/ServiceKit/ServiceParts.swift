@@ -28,6 +28,20 @@ public struct ServiceParts: Sendable {
     self.fallback = fallback
     self.jobs = jobs
   }
+
+  /// A service whose parts are made one by one, each by whoever knows it.
+  ///
+  /// Two parts that guard the same kind of access are a programmer's mistake. The fallback is the default one.
+  public init(joining parts: [ServiceParts]) {
+    self.init()
+    for part in parts {
+      services += part.services
+      guards.merge(part.guards) { _, _ in preconditionFailure("two parts guard the same kind of access") }
+      interceptors += part.interceptors
+      http += part.http
+      jobs += part.jobs
+    }
+  }
 }
 
 /// Something that runs as long as the process serves. It is cancelled once the last call is answered.

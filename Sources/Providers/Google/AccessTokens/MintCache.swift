@@ -1,4 +1,5 @@
 public import EventLoop
+public import OpenID
 internal import Synchronization
 
 /// Tokens of the cloud, shared by all callers on all loops until they have too little time left.
@@ -13,7 +14,7 @@ public final class MintCache: CloudTokenSource {
   private let source: any CloudTokenSource
   private let minimumRemaining: Duration
   private let loop: EventLoop
-  private let clock: GoogleClock
+  private let clock: ProviderClock
   private let state = Mutex(State())
 
   /// A cache before `source`.
@@ -24,8 +25,9 @@ public final class MintCache: CloudTokenSource {
   ///     minutes ahead would be back at once.
   ///   - loop: Where minting runs that is caused by callers on no loop.
   ///   - clock: What tells how much time a token has left.
-  public init(_ source: any CloudTokenSource, minimumRemaining: Duration = .seconds(600), on loop: EventLoop, clock: GoogleClock)
-  {
+  public init(
+    _ source: any CloudTokenSource, minimumRemaining: Duration = .seconds(600), on loop: EventLoop, clock: ProviderClock
+  ) {
     self.source = source
     self.minimumRemaining = minimumRemaining
     self.loop = loop

@@ -1,5 +1,6 @@
 internal import JOSE
 internal import JSON
+internal import OpenID
 
 /// The key file of a service account.
 public struct ServiceAccountKey: Sendable, CustomStringConvertible, CustomReflectable {

@@ -2,6 +2,7 @@ internal import EventLoop
 internal import JOSE
 internal import JSON
 public import Logging
+public import OpenID
 internal import Outbound
 
 /// Gets tokens for a service account by showing an assertion that its key signed (RFC 7523).
@@ -17,7 +18,7 @@ public final class ServiceAccountMinter: CloudTokenSource {
   private let tokenURI: String
   private let timeout: Duration
   private let http: any HTTPSending
-  private let clock: GoogleClock
+  private let clock: ProviderClock
   private let log: Logger
 
   /// A minter for the account of `key`.
@@ -31,7 +32,7 @@ public final class ServiceAccountMinter: CloudTokenSource {
   ///   - log: Who is told of failed attempts.
   public init(
     _ key: ServiceAccountKey, tokenURI: String? = nil, timeout: Duration = .seconds(10), over http: any HTTPSending,
-    clock: GoogleClock, log: Logger
+    clock: ProviderClock, log: Logger
   ) {
     self.key = key
     self.tokenURI = tokenURI ?? key.tokenURI

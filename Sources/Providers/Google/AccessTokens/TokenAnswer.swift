@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import JSON
+internal import OpenID
 internal import Outbound
 
 /// Reads what a token endpoint answers (RFC 6749, sections 5.1 and 5.2).

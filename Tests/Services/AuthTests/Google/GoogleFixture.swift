@@ -1,6 +1,7 @@
 import EventLoop
 import GoogleProvider
 import Logging
+import OpenID
 
 /// The provider in front of a fake Google, on a virtual clock.
 struct GoogleFixture: Sendable {

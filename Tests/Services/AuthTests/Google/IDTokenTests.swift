@@ -1,6 +1,7 @@
 import GoogleProvider
 import JOSE
 import JSON
+import OpenID
 import Testing
 
 @Suite("Google ID tokens")

@@ -1,6 +1,7 @@
 import EventLoop
 import GoogleProvider
 import JOSE
+import OpenID
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import EventLoop
 import GoogleProvider
 import JOSE
 import JSON
+import OpenID
 import Synchronization
 import TestSupport
 import Testing

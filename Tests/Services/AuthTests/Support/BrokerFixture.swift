@@ -65,9 +65,11 @@ struct BrokerDatabase: Sendable {
     return values.first
   }
 
-  private func session<Value: Sendable>(_ body: @escaping @Sendable (Session) async throws -> Value) async throws -> Value {
+  private func session<Value: Sendable>(_ body: @escaping @Sendable (PostgreSQL.Session) async throws -> Value) async throws
+    -> Value
+  {
     try await withLoops(1) { group in
-      try await Session.with(superuser, group: group, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }) {
+      try await PostgreSQL.Session.with(superuser, group: group, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }) {
         try await body($0)
       }
     }

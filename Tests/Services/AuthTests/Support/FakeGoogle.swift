@@ -2,6 +2,7 @@ import EventLoop
 import GoogleProvider
 import JOSE
 import JSON
+import OpenID
 import Outbound
 import Synchronization
 import TestSupport
@@ -163,8 +164,8 @@ final class VirtualClock: Sendable {
   }
 
   /// Sleeping moves the clock and takes no time.
-  var google: GoogleClock {
-    GoogleClock(
+  var google: ProviderClock {
+    ProviderClock(
       now: { self.monotonic }, unixSeconds: { self.wall.components.seconds }, random: { 0.5 },
       sleep: { duration in
         self.advance(by: duration)

@@ -1,6 +1,7 @@
 internal import AuthDomain
 internal import EventLoop
 internal import GoogleProvider
+internal import OpenID
 
 /// Google's access tokens as the broker's. What is left of them is measured on the monotonic clock and told on the wall clock.
 struct GoogleAccessTokens: AccessTokenMinting {

@@ -1,5 +1,6 @@
 internal import AuthDomain
 internal import GoogleProvider
+internal import OpenID
 
 /// Google's ID tokens as the broker's identities.
 struct GoogleIdentities: IDTokenVerifying {

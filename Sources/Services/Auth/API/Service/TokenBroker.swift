@@ -3,6 +3,7 @@ internal import AuthStore
 internal import EventLoop
 internal import GoogleProvider
 internal import Logging
+internal import OpenID
 internal import ParleyAPI
 internal import RPC
 internal import RPCServer
@@ -20,7 +21,7 @@ struct TokenBroker: Sendable {
     let loops = context.loops.loops
     let wall = context.clock
     let now: @Sendable () -> Moment = { Moment(seconds: 0).advanced(by: wall.now()) }
-    var clock = GoogleClock.system(on: loops[0])
+    var clock = ProviderClock.system(on: loops[0])
     clock.unixSeconds = { wall.unixSeconds }
     keys = Self.keys(context, clock)
     let policy = GoogleIDTokenPolicy(
@@ -91,7 +92,7 @@ struct TokenBroker: Sendable {
       capabilities: CapabilityCatalogue(defaultScopes: scopes))
   }
 
-  private static func keys(_ context: ServiceContext, _ clock: GoogleClock) -> JWKSCache {
+  private static func keys(_ context: ServiceContext, _ clock: ProviderClock) -> JWKSCache {
     let settings = context.settings
     var policy = KeyPolicy()
     policy.cooldown = settings[BrokerKeys.keyCooldown]
@@ -104,7 +105,7 @@ struct TokenBroker: Sendable {
     return JWKSCache(source, policy: policy, over: context.outbound, on: context.loops.loops[0], clock: clock, log: context.log)
   }
 
-  private static func source(_ context: ServiceContext, _ clock: GoogleClock) throws -> any CloudTokenSource {
+  private static func source(_ context: ServiceContext, _ clock: ProviderClock) throws -> any CloudTokenSource {
     let settings = context.settings
     let minter = ServiceAccountMinter(
       try ServiceAccountKey(json: settings[BrokerKeys.serviceAccount]), tokenURI: settings[BrokerKeys.tokenURI],

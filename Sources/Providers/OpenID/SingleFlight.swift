@@ -1,10 +1,10 @@
-internal import EventLoop
+public import EventLoop
 internal import Synchronization
 
 /// Work that many want done at once and that is done once: whoever comes while it is under way shares its outcome.
 ///
 /// The work runs in a task of its own, so one who gives up takes nothing from the others; it must bound its own time.
-final class SingleFlight<Value: Sendable>: Sendable {
+public final class SingleFlight<Value: Sendable>: Sendable {
   private struct State {
     var isUnderWay = false
     var waiters: [UInt64: CheckedContinuation<Value?, Never>] = [:]
@@ -15,14 +15,17 @@ final class SingleFlight<Value: Sendable>: Sendable {
   /// Where work is started by callers that are on no loop.
   private let loop: EventLoop
 
-  init(on loop: EventLoop) { self.loop = loop }
+  /// Nothing is under way.
+  ///
+  /// - Parameter loop: Where work runs that callers on no loop start.
+  public init(on loop: EventLoop) { self.loop = loop }
 
   /// Waits for the work under way, or starts it.
   ///
   /// What it leaves behind must be in place when `work` returns: from then on the next caller starts it anew.
   ///
   /// - Returns: What the work returned; nil when the calling task was cancelled first.
-  func join(_ work: @escaping @Sendable () async -> Value) async -> Value? {
+  public func join(_ work: @escaping @Sendable () async -> Value) async -> Value? {
     let id = state.withLock { state in
       state.nextID += 1
       return state.nextID

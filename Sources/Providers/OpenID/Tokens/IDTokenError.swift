@@ -1,3 +1,5 @@
+internal import JOSE
+
 /// Why nobody is let in by an ID token.
 public struct IDTokenError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kind of failure; new kinds may be added.
@@ -18,10 +20,13 @@ public struct IDTokenError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The distinct reason, one word for the log: `expired`, `audience_mismatch`. Nothing of the token.
   public let reason: String
 
-  init(_ code: Code, reason: String) {
+  /// A failure.
+  public init(_ code: Code, reason: String) {
     self.code = code
     self.reason = reason
   }
+
+  init(_ error: TokenError) { self.init(.rejected, reason: error.description) }
 
   /// Kind and reason.
   public var description: String { "\(code): \(reason)" }

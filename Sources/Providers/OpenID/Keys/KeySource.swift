@@ -1,8 +1,5 @@
 /// Where a provider's keys are found.
 public enum KeySource: Sendable, Hashable {
-  /// Google's own key set.
-  public static let google = KeySource.keySet(url: "https://www.googleapis.com/oauth2/v3/certs")
-
   /// The key set itself.
   case keySet(url: String)
   /// An OpenID discovery document that names the key set. Its `issuer` must be the one that tokens are checked for.

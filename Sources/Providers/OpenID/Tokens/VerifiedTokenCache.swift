@@ -1,10 +1,11 @@
-/// ID tokens that were verified already, by their digest, so that a caller who shows the same one again costs no signature.
+/// Tokens that were verified already, by their digest, so that a caller who shows the same one again costs no signature.
 ///
 /// Bounded: what was used least recently goes first, in two generations, the older of which is dropped whole. An entry holds
 /// for the key set that it was verified with and no other: a withdrawn key takes its tokens along.
-struct VerifiedTokenCache {
+struct VerifiedTokenCache<Content: Sendable> {
   struct Entry {
-    let token: GoogleIDToken
+    let content: Content
+    let expiry: Int64
     let keyGeneration: UInt64
   }
 

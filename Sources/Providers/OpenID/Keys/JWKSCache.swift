@@ -24,7 +24,7 @@ public final class JWKSCache: Sendable {
 
   private let policy: KeyPolicy
   private let fetcher: KeyFetcher
-  private let clock: GoogleClock
+  private let clock: ProviderClock
   private let log: Logger
   private let flight: SingleFlight<Void>
   private let state = Mutex(State())
@@ -39,7 +39,7 @@ public final class JWKSCache: Sendable {
   ///   - clock: What tells how old they are.
   ///   - log: Who is told of failed fetches.
   public init(
-    _ source: KeySource, policy: KeyPolicy = .init(), over http: any HTTPSending, on loop: EventLoop, clock: GoogleClock,
+    _ source: KeySource, policy: KeyPolicy = .init(), over http: any HTTPSending, on loop: EventLoop, clock: ProviderClock,
     log: Logger
   ) {
     self.policy = policy

@@ -1,8 +1,8 @@
 public import EventLoop
 internal import Glibc
 
-/// Time and chance as this provider sees them; tests put in their own.
-public struct GoogleClock: Sendable {
+/// Time and chance as providers see them; tests put in their own.
+public struct ProviderClock: Sendable {
   /// The monotonic clock: how long keys and tokens live.
   public var now: @Sendable () -> MonotonicInstant
   /// Seconds since 1970: the claims of tokens.
@@ -24,8 +24,8 @@ public struct GoogleClock: Sendable {
   }
 
   /// The machine's own; sleeps on the loop of the caller, else on `loop`.
-  public static func system(on loop: EventLoop) -> GoogleClock {
-    GoogleClock(
+  public static func system(on loop: EventLoop) -> ProviderClock {
+    ProviderClock(
       now: { .now() }, unixSeconds: { Int64(time(nil)) }, random: { Double.random(in: 0..<1) },
       sleep: { try await (EventLoop.current ?? loop).sleep(for: $0) })
   }

@@ -1,0 +1,35 @@
+/// What an access token says.
+public struct AccessTokenClaims: Sendable, Hashable {
+  /// `sub`: the account.
+  public var user: UserID
+  /// `sid`: the session.
+  public var session: SessionID
+  /// `app`: the app that the account belongs to.
+  public var app: String
+  /// `iat`.
+  public var issuedAt: Moment
+  /// `exp`.
+  public var expiresAt: Moment
+  /// `auth_time`: when the person last showed a provider's token, which a step-up asks for.
+  public var authenticatedAt: Moment
+
+  /// The claims of a token.
+  public init(
+    user: UserID, session: SessionID, app: String, issuedAt: Moment, expiresAt: Moment, authenticatedAt: Moment
+  ) {
+    self.user = user
+    self.session = session
+    self.app = app
+    self.issuedAt = issuedAt
+    self.expiresAt = expiresAt
+    self.authenticatedAt = authenticatedAt
+  }
+}
+
+/// Signs access tokens with the key of the hour.
+public protocol AccessTokenSigning: Sendable {
+  /// The token, a JWT (ES256, `typ: at+jwt`).
+  ///
+  /// - Throws: ``PortFailure`` with `unavailable` when there is no key to sign with.
+  func sign(_ claims: AccessTokenClaims) async throws(PortFailure) -> String
+}
