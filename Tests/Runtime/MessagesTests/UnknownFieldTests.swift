@@ -2,6 +2,7 @@ import MessagesCore
 import MessagesWire
 import TestAPI
 import Testing
+import WellKnown
 
 @Suite("What a message does not know survives, and what it gets twice merges")
 struct UnknownFieldTests {
@@ -36,6 +37,20 @@ struct UnknownFieldTests {
     let message = try EchoRequest(protobuf: bytes + Wire.number(3, 7))
     #expect(message.unknownFields.bytes == bytes)
     #expect(message.sequence == 7 && message.text == "")
+  }
+
+  @Test(
+    "The tag of an unknown field is written in as few bytes as it needs, so that the message is the same after another turn",
+    arguments: [
+      // Of a known field with another wire type, of an unknown one, and of a group.
+      ([0xa5, 0x00, 1, 2, 3, 4], [0x25, 1, 2, 3, 4]), ([0x88, 0x80, 0x00, 5], [0x08, 5]),
+      ([0xfd, 0x80, 0x00, 1, 2, 3, 4], [0x7d, 1, 2, 3, 4]), ([0x8b, 0x00, 0x8c, 0x00], [0x0b, 0x8c, 0x00]),
+    ] as [([UInt8], [UInt8])])
+  func longTag(bytes: [UInt8], expected: [UInt8]) throws {
+    let message = try GRPCReflectionV1.ServerReflectionResponse(protobuf: bytes)
+    #expect(message.unknownFields.bytes == expected)
+    #expect(try message.protobufBytes() == expected)
+    #expect(try GRPCReflectionV1.ServerReflectionResponse(protobuf: message.protobufBytes()) == message)
   }
 
   @Test("A sub-message that comes twice is merged, and scalars of the first part stay")

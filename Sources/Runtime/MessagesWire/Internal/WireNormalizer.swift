@@ -57,11 +57,15 @@ struct WireNormalizer {
   private enum Form { case plain, wrapped }
 
   private mutating func append(_ form: Form, _ field: Field) {
-    if form == .wrapped {
-      appendVarint(UInt64(SlotLayout.wrapper) << 3 | 2)
-      appendVarint(UInt64(field.whole.count))
-    }
-    output.append(contentsOf: field.whole)
+    guard form == .wrapped else { return output.append(contentsOf: field.whole) }
+    // The tag is written anew, as protobuf-c does with those it keeps and with the first of those it writes: a tag in more bytes
+    // than it needs would else become another one on its way.
+    let tag = UInt64(field.tag)
+    let value = Segment(rebasing: field.whole[(field.value - field.whole.baseAddress.unsafelyUnwrapped)...])
+    appendVarint(UInt64(SlotLayout.wrapper) << 3 | 2)
+    appendVarint(UInt64((38 - field.tag.leadingZeroBitCount) / 7 + value.count))
+    appendVarint(tag)
+    output.append(contentsOf: value)
   }
 
   private mutating func append(
@@ -90,7 +94,7 @@ struct WireNormalizer {
 
   /// One field of the input.
   private struct Field {
-    let number: UInt32
+    let tag: UInt32
     /// Tag and value.
     let whole: Segment
     /// Where the value starts.
@@ -100,12 +104,14 @@ struct WireNormalizer {
     /// Whether protobuf-c would refuse the field as it is.
     let isWrapped: Bool
 
+    var number: UInt32 { tag >> 3 }
+
     init(_ at: inout Cursor, _ end: Cursor, _ table: UnsafePointer<ScanTable>) throws(DecodeError) {
       let start = at
-      let tag = try Varint.tag(&at, end)
-      number = tag >> 3
+      tag = try Varint.tag(&at, end)
       let wireType = UInt8(tag & 7)
       value = at
+      let number = tag >> 3
       let field = table.pointee.field(number)
       if wireType == 3 {
         try Varint.skipGroup(number, &at, end, depth: 0)
