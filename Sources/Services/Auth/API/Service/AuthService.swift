@@ -8,8 +8,8 @@ public import ServiceKit
 public enum AuthService: Service {
   /// `auth`.
   public static let name = "auth"
-  /// The broker's keys.
-  public static let configuration: [any ConfigurationKeyDeclaration] = BrokerKeys.all
+  /// The keys of the broker and of the apps.
+  public static let configuration: [any ConfigurationKeyDeclaration] = BrokerKeys.all + AppKeys.all
   /// The broker.
   public static let services: [ServiceDescriptor] = [TokenBrokerService.descriptor]
   /// The schema `auth`.
@@ -27,7 +27,7 @@ public enum AuthService: Service {
     if settings[BrokerKeys.keySetURL] != nil, settings[BrokerKeys.discoveryURL] != nil {
       findings.append(.warning(BrokerKeys.discoveryURL, "not used: jwksUrl is set"))
     }
-    return findings
+    return findings + AppKeys.findings(settings)
   }
 
   /// Puts it together.
