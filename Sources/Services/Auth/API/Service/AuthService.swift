@@ -9,21 +9,20 @@ public enum AuthService: Service {
   /// `auth`.
   public static let name = "auth"
   /// The broker's keys.
-  public static let configuration: [any ConfigurationKeyDeclaration] = BrokerKeys.all
+  public static let configuration: [any ConfigurationKeyDeclaration] = BrokerKeys.all + CloudKeys.all
   /// The broker.
-  public static let services: [ServiceDescriptor] = [TokenBrokerService.descriptor]
+  public static let services: [ServiceDescriptor] = [TokenBrokerService.descriptor, BrokerAdminService.descriptor]
   /// The schema `auth`.
   public static let migrations: [Migration] = AuthMigrations.all
 
   /// What an operator should know about the settings.
   public static func check(_ settings: Settings) -> [ConfigurationFinding] {
-    var findings: [ConfigurationFinding] = [
-      .warning(BrokerKeys.serviceAccount, "a key file is in use: whoever reads it can mint; rotate it every 90 days"),
+    var findings = CloudIdentity.findings(settings)
+    findings.append(
       .warning(
         BrokerKeys.tokenScope,
         "the default token serves all that the service account may do, for up to 3600 s: give the account no more roles than the apps need"
-      ),
-    ]
+      ))
     if settings[BrokerKeys.keySetURL] != nil, settings[BrokerKeys.discoveryURL] != nil {
       findings.append(.warning(BrokerKeys.discoveryURL, "not used: jwksUrl is set"))
     }
@@ -31,5 +30,9 @@ public enum AuthService: Service {
   }
 
   /// Puts it together.
-  public static func build(_ context: ServiceContext) async throws -> ServiceParts { try TokenBroker(context).parts }
+  public static func build(_ context: ServiceContext) async throws -> ServiceParts {
+    let broker = try TokenBroker(context)
+    try await broker.checkOwnAccount()
+    return broker.parts
+  }
 }
