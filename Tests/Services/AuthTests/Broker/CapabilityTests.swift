@@ -85,7 +85,8 @@ extension BrokerTests {
       #expect(try await broker.exchange(broker.idToken()).accessToken.hasPrefix(FakeGoogle.tokenPrefix))
       let speech = try await broker.exchange(broker.idToken(), capability: "speech")
       #expect(speech.accessToken.hasPrefix(FakeGoogle.impersonatedPrefix + "speech@"))
-      #expect(broker.google.sentAssertions.allSatisfy(\.isEmpty))
+      let assertions = broker.google.sentAssertions.filter { !$0.isEmpty }
+      #expect(assertions.isEmpty)
     }
   }
 

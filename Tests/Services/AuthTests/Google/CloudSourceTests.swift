@@ -148,7 +148,7 @@ struct CloudSourceTests {
   @Test(
     "AUTH-M10: only a metadata server's names and link-local addresses are ones",
     arguments: [
-      ("metadata.google.internal", true), ("169.254.169.254", true), ("169.254.169.254:8080", true), ("127.0.0.1:1", true),
+      ("metadata.google.internal", true), ("169.254.169.254", true), ("169.254.169.254:80", true), ("127.0.0.1:1", true),
       ("localhost:9", true), ("metadata", true), ("metadata.google.internal.evil.example", false), ("10.0.0.1", false),
       ("169.254.169.254@evil.example", false), ("169.254.169.254/x", false), ("169.254.1", false), ("", false),
       ("169.254.169.254:port", false), ("127.0.0.1.evil.example", false),
