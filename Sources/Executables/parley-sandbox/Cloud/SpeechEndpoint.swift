@@ -7,6 +7,7 @@ struct SpeechEndpoint {
   static let path = "/v1/speech:recognize"
   /// What was said in every recording.
   static let transcript = "remind me to water the plants tomorrow morning"
+  private static let confidence = JSONNumber(0.97).map(JSONValue.number) ?? .null
   private static let maximumAudio = 10 << 20
 
   let tokens: MintedTokens
@@ -24,7 +25,7 @@ struct SpeechEndpoint {
     return .json([
       "results": [
         [
-          "alternatives": [["transcript": .string(Self.transcript), "confidence": 0.97]], "resultEndTime": "2.400s",
+          "alternatives": [["transcript": .string(Self.transcript), "confidence": Self.confidence]], "resultEndTime": "2.400s",
           "languageCode": .string(language.lowercased()),
         ]
       ], "totalBilledTime": "3s", "requestId": "1",

@@ -55,9 +55,11 @@ extension LimitStoreTests {
     try await Self.withStore { database, group, _ in
       let store = IssuanceStore(database, loops: group.loops)
       let record = Self.record(1)
-      #expect(try await store.issue(record, perDay: 1) == .issued)
+      let first = try await store.issue(record, perDay: 1)
+      #expect(first == .issued)
       #expect(!store.isCapped(record.subject, "speech", at: record.at))
-      #expect(try await store.issue(record, perDay: 1) == .capReached)
+      let second = try await store.issue(record, perDay: 1)
+      #expect(second == .capReached)
       let end = record.at.nextDay
       #expect(end.microseconds % 86_400_000_000 == 0 && end > record.at)
       #expect(store.isCapped(record.subject, "speech", at: Moment(microseconds: end.microseconds - 1)))
