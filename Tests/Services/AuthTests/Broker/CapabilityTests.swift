@@ -36,7 +36,7 @@ extension BrokerTests {
         #expect(unknown?.reason == "UNKNOWN_CAPABILITY")
       }
       let lines: [String] = try await database.values(
-        "select concat_ws('|', capability, account, outcome, expires_at - issued_at <= interval '900 s') from auth.token_issuance order by id"
+        "select concat_ws('|', capability, account, outcome, expires_at - issued_at <= interval '900 s') from auth.token_issuance order by capability desc"
       )
       #expect(
         lines == [
