@@ -30,6 +30,12 @@ public enum BrokerErrorReason: ProtoEnum {
   case auditUnavailable
   /// There is no capability of this name.
   case unknownCapability
+  /// The caller has had as many tokens of this capability as a person may have in a day (UTC).
+  case capReached
+  /// An operator has stopped this capability. Trying again does not help until it is resumed.
+  case capabilityStopped
+  /// An operator's request is not one: see the message.
+  case invalidRequest
   /// A number without a name in this version.
   case unrecognized(Int32)
 
@@ -48,6 +54,9 @@ public enum BrokerErrorReason: ProtoEnum {
     case 9: self = .limiterUnavailable
     case 10: self = .auditUnavailable
     case 11: self = .unknownCapability
+    case 12: self = .capReached
+    case 13: self = .capabilityStopped
+    case 14: self = .invalidRequest
     default: self = .unrecognized(rawValue)
     }
   }
@@ -67,6 +76,9 @@ public enum BrokerErrorReason: ProtoEnum {
     case .limiterUnavailable: 9
     case .auditUnavailable: 10
     case .unknownCapability: 11
+    case .capReached: 12
+    case .capabilityStopped: 13
+    case .invalidRequest: 14
     case .unrecognized(let number): number
     }
   }
@@ -87,6 +99,9 @@ public enum BrokerErrorReason: ProtoEnum {
       (9, "ERROR_REASON_LIMITER_UNAVAILABLE"),
       (10, "ERROR_REASON_AUDIT_UNAVAILABLE"),
       (11, "ERROR_REASON_UNKNOWN_CAPABILITY"),
+      (12, "ERROR_REASON_CAP_REACHED"),
+      (13, "ERROR_REASON_CAPABILITY_STOPPED"),
+      (14, "ERROR_REASON_INVALID_REQUEST"),
     ]
   )
 }
@@ -389,15 +404,16 @@ extension FileDescriptor {
       Cg1XaG9BbUlSZXF1ZXN0IqUCCg5XaG9BbUlSZXNwb25zZRIQCgNzdWIYASABKAlSA3N1YhIZCgVlbWFpbBgCIAEoCUgAUgVlbWFpbIgBARIqCg5lbWFp\
       bF92ZXJpZmllZBgDIAEoCEgBUg1lbWFpbFZlcmlmaWVkiAEBEhcKBG5hbWUYBCABKAlIAlIEbmFtZYgBARIdCgdwaWN0dXJlGAUgASgJSANSB3BpY3R1\
       cmWIAQESEwoCaGQYBiABKAlIBFICaGSIAQESEAoDaXNzGAcgASgJUgNpc3MSEAoDYXVkGAggASgJUgNhdWQSEAoDZXhwGAkgASgDUgNleHBCCAoGX2Vt\
-      YWlsQhEKD19lbWFpbF92ZXJpZmllZEIHCgVfbmFtZUIKCghfcGljdHVyZUIFCgNfaGQqqAMKC0Vycm9yUmVhc29uEhwKGEVSUk9SX1JFQVNPTl9VTlNQ\
+      YWlsQhEKD19lbWFpbF92ZXJpZmllZEIHCgVfbmFtZUIKCghfcGljdHVyZUIFCgNfaGQqjQQKC0Vycm9yUmVhc29uEhwKGEVSUk9SX1JFQVNPTl9VTlNQ\
       RUNJRklFRBAAEiYKIkVSUk9SX1JFQVNPTl9NSVNTSU5HX0FVVEhPUklaQVRJT04QARIhCh1FUlJPUl9SRUFTT05fSU5WQUxJRF9JRF9UT0tFThACEhsK\
       F0VSUk9SX1JFQVNPTl9OT19TVUJKRUNUEAMSHQoZRVJST1JfUkVBU09OX1dST05HX0RPTUFJThAEEiAKHEVSUk9SX1JFQVNPTl9SQVRFX0xJTUlURURf\
       SVAQBRIiCh5FUlJPUl9SRUFTT05fUkFURV9MSU1JVEVEX1VTRVIQBhIcChhFUlJPUl9SRUFTT05fTUlOVF9GQUlMRUQQBxIhCh1FUlJPUl9SRUFTT05f\
       S0VZU19VTkFWQUlMQUJMRRAIEiQKIEVSUk9SX1JFQVNPTl9MSU1JVEVSX1VOQVZBSUxBQkxFEAkSIgoeRVJST1JfUkVBU09OX0FVRElUX1VOQVZBSUxB\
-      QkxFEAoSIwofRVJST1JfUkVBU09OX1VOS05PV05fQ0FQQUJJTElUWRALMtIBChJUb2tlbkJyb2tlclNlcnZpY2USZgoNRXhjaGFuZ2VUb2tlbhImLnBh\
-      cmxleS5icm9rZXIudjEuRXhjaGFuZ2VUb2tlblJlcXVlc3QaJy5wYXJsZXkuYnJva2VyLnYxLkV4Y2hhbmdlVG9rZW5SZXNwb25zZSIEiLUYAxJUCgZX\
-      aG9BbUkSHy5wYXJsZXkuYnJva2VyLnYxLldob0FtSVJlcXVlc3QaIC5wYXJsZXkuYnJva2VyLnYxLldob0FtSVJlc3BvbnNlIgeQAgGItRgDYgZwcm90\
-      bzM=
+      QkxFEAoSIwofRVJST1JfUkVBU09OX1VOS05PV05fQ0FQQUJJTElUWRALEhwKGEVSUk9SX1JFQVNPTl9DQVBfUkVBQ0hFRBAMEiMKH0VSUk9SX1JFQVNP\
+      Tl9DQVBBQklMSVRZX1NUT1BQRUQQDRIgChxFUlJPUl9SRUFTT05fSU5WQUxJRF9SRVFVRVNUEA4y0gEKElRva2VuQnJva2VyU2VydmljZRJmCg1FeGNo\
+      YW5nZVRva2VuEiYucGFybGV5LmJyb2tlci52MS5FeGNoYW5nZVRva2VuUmVxdWVzdBonLnBhcmxleS5icm9rZXIudjEuRXhjaGFuZ2VUb2tlblJlc3Bv\
+      bnNlIgSItRgDElQKBldob0FtSRIfLnBhcmxleS5icm9rZXIudjEuV2hvQW1JUmVxdWVzdBogLnBhcmxleS5icm9rZXIudjEuV2hvQW1JUmVzcG9uc2Ui\
+      B5ACAYi1GANiBnByb3RvMw==
       """
   )
 }

@@ -105,7 +105,7 @@ class Ground:
                 "GOOGLE_SA_JSON_FILE": self.folder / "service-account.json", "OIDC_CLIENT_IDS": AUDIENCE,
                 "JWKS_URL": f"{self.sandbox_url}/oauth2/v3/certs", "TOKEN_URI": f"{self.sandbox_url}/token",
                 "OUTBOUND_CA_FILE": self.tls / "ca.pem", "RATE_PER_MIN": 1_000_000, "RATE_BURST": 1_000_000,
-                "IP_RATE_PER_MIN": 1_000_000, "IP_BURST": 1_000_000,
+                "IP_RATE_PER_MIN": 1_000_000, "IP_BURST": 1_000_000, "ISSUES_PER_DAY": 0,
             }
         prefix = f"PARLEY_{service.upper()}_"
         return {"PATH": os.environ["PATH"], **{prefix + key: str(value) for key, value in values.items()}}

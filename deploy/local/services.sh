@@ -9,6 +9,8 @@ COPIES=${PARLEY_COPIES:-2}
 AUDIENCE=parley-demo.apps.googleusercontent.com
 APPLE_AUDIENCE=org.parley.demo
 DATABASE=parley
+# The cloud project that the sandbox stands in for.
+PROJECT=parley-sandbox
 
 # The port of NAME in a port file: `NAME=PORT` lines, or the JSON of a service ("grpc":"127.0.0.1:PORT").
 port_of() { # FILE NAME
@@ -57,6 +59,8 @@ auth_environment() { # NAME H2C-PORT TLS-PORT ADMIN-PORT
     "PARLEY_AUTH_APPLE_JWKS_URL=$SANDBOX_URL/auth/keys" \
     "PARLEY_AUTH_APPLE_TOKEN_URL=$SANDBOX_URL/auth/token" \
     "PARLEY_AUTH_APPLE_REVOKE_URL=$SANDBOX_URL/auth/revoke" \
+    "PARLEY_AUTH_CLOUD_IMPERSONATION_URL=$SANDBOX_URL" \
+    "PARLEY_AUTH_CAPABILITIES=speech=parley-speech@$PROJECT.iam.gserviceaccount.com,gemini=parley-gemini@$PROJECT.iam.gserviceaccount.com" \
     "PARLEY_AUTH_OUTBOUND_CA_FILE=$LOCAL/tls/ca.pem" \
     "PARLEY_AUTH_TRUSTED_PROXIES=127.0.0.0/8" \
     "PARLEY_AUTH_COPIES=$COPIES"

@@ -53,7 +53,7 @@ public final class HTTPClient: Sendable {
   ///
   /// - Throws: ``OutboundError`` when there is no response; cancelling the task ends the transfer at the end of the loop's tick.
   public func send(_ request: HTTPRequest) async throws(OutboundError) -> HTTPResponse {
-    let target = try TargetURL(request.url, plainHTTP: configuration.plainHTTP)
+    let target = try TargetURL(request.url, plainHTTP: request.isLinkLocal ? .anywhere : configuration.plainHTTP)
     guard request.method.name.utf8.allSatisfy(HTTPHeaders.Field.isTokenByte), !request.method.name.isEmpty else {
       throw .init(.invalidRequest, "\(target.safeText): the method is not a token")
     }

@@ -62,6 +62,9 @@ public struct HTTPRequest: Sendable {
   public var retry: RetryPolicy?
   /// That this request may be repeated although its method is not idempotent (a query by POST, or one with an idempotency key).
   public var mayBeRepeated = false
+  /// That it goes to a peer on this machine's own link that speaks plain HTTP and nothing else (a cloud's metadata server): plain
+  /// HTTP is allowed whatever the client's configuration says, and no proxy is used.
+  public var isLinkLocal = false
 
   /// A request; the rest is set on the value.
   public init(_ method: HTTPMethod = .get, _ url: String, headers: HTTPHeaders = [:], body: [UInt8]? = nil) {

@@ -13,6 +13,11 @@ struct ServeCommand: ParsableCommand {
         GET  /google/.well-known/openid-configuration
         GET  /google/certs                    the public keys (also at /oauth2/v3/certs)
         POST /google/token                    signed assertion in, access token out (also at /token)
+        GET  /google/metadata/token, …/email  the metadata server (also at its own paths under /computeMetadata/v1)
+        POST /google/sts                      an ID token of the sandbox in, a federated token out (also at /v1/token)
+        POST /v1/projects/-/serviceAccounts/parley-speech@… (or parley-gemini@…) :generateAccessToken  (/google/impersonation)
+        POST /v1/speech:recognize             takes tokens of the accounts parley-broker and parley-speech (/google/speech)
+        POST /v1beta/models/…:generateContent takes tokens of the accounts parley-broker and parley-gemini (/google/gemini)
 
       Apple's side:
         GET  /apple/auth/keys                 the public keys (also at /auth/keys)

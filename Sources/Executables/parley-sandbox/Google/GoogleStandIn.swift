@@ -19,6 +19,8 @@ final class GoogleStandIn: Sendable {
 
   /// The one service account that the token endpoint knows.
   let account: ServiceAccount
+  /// The access tokens that were handed out, by whatever way.
+  let tokens = MintedTokens()
   private let state: Mutex<State>
   private let now: @Sendable () -> Int64
 
@@ -78,6 +80,9 @@ final class GoogleStandIn: Sendable {
 
   // MARK: Answers
 
+  /// The keys that the world can see.
+  var publishedKeys: JWKSet { JWKSet(state.withLock { $0.keys.published.map(\.publicKey) }) }
+
   private var origin: String { state.withLock { $0.origins.first ?? "" } }
 
   private var discoveryDocument: JSONValue {
@@ -98,6 +103,6 @@ final class GoogleStandIn: Sendable {
     let (origins, settings) = state.withLock { ($0.origins, $0.settings) }
     let endpoint = TokenEndpoint(
       account: account, addresses: origins.flatMap { [$0 + Self.tokenPath, $0 + "/token"] }, lifetime: settings.tokenLifetime)
-    return endpoint.answer(request, now: now())
+    return endpoint.answer(request, now: now(), minting: tokens)
   }
 }

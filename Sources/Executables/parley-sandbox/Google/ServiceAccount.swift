@@ -4,7 +4,7 @@ import JSON
 /// A service account whose key is made when the sandbox starts.
 struct ServiceAccount: Sendable {
   /// The address that assertions name as their issuer.
-  let email = "parley-broker@parley-sandbox.iam.gserviceaccount.com"
+  let email = CloudAccount.broker.email
   /// The key that assertions are signed with.
   let key: SigningKey
   private let pem: String

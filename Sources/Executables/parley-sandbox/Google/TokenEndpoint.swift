@@ -27,18 +27,20 @@ struct TokenEndpoint {
   let lifetime: Int
 
   /// Answers a request at a time in seconds since 1970.
-  func answer(_ request: HTTPServerRequest, now: Int64) -> HTTPServerResponse {
+  func answer(_ request: HTTPServerRequest, now: Int64, minting tokens: MintedTokens) -> HTTPServerResponse {
+    let scopes: [String]
     do throws(Refusal) {
-      try judge(request, now: now)
+      scopes = try judge(request, now: now)
     } catch {
       return .json(
         ["error": .string(error.error), "error_description": .string(error.description)], status: error.status)
     }
-    let token = "ya29.sandbox-" + Base64URL.encode(SecureRandom.bytes(24))
+    let token = tokens.mint(.broker, scopes: scopes, end: now + Int64(lifetime))
     return .json(["access_token": .string(token), "expires_in": .number(JSONNumber(lifetime)), "token_type": "Bearer"])
   }
 
-  private func judge(_ request: HTTPServerRequest, now: Int64) throws(Refusal) {
+  /// The scopes that are asked for.
+  private func judge(_ request: HTTPServerRequest, now: Int64) throws(Refusal) -> [String] {
     let type = request.header("content-type")?.split(separator: ";").first.map(String.init)
     guard type?.lowercased() == "application/x-www-form-urlencoded", let form = FormBody(request.body) else {
       throw Refusal(error: "invalid_request", description: "The body is not a form.")
@@ -49,7 +51,7 @@ struct TokenEndpoint {
     guard let assertion = form["assertion"], !assertion.isEmpty else {
       throw Refusal(error: "invalid_request", description: "Missing required parameter: assertion")
     }
-    try judge(claims: claims(of: assertion), now: now)
+    return try judge(claims: claims(of: assertion), now: now)
   }
 
   private func claims(of assertion: String) throws(Refusal) -> JSONObject {
@@ -62,7 +64,7 @@ struct TokenEndpoint {
     return claims
   }
 
-  private func judge(claims: JSONObject, now: Int64) throws(Refusal) {
+  private func judge(claims: JSONObject, now: Int64) throws(Refusal) -> [String] {
     guard claims["iss"]?.string == account.email else { throw .grant("Invalid grant: account not found") }
     guard let audience = claims["aud"]?.string, addresses.contains(audience) else {
       throw .grant("Invalid JWT: the audience is not this endpoint.")
@@ -73,8 +75,10 @@ struct TokenEndpoint {
     else {
       throw .grant("Invalid JWT: iat and exp must be at most an hour apart and around the present time.")
     }
-    guard let scope = claims["scope"]?.string, scope.split(separator: " ").isEmpty == false else {
+    let scopes = (claims["scope"]?.string ?? "").split(separator: " ").map(String.init)
+    guard !scopes.isEmpty else {
       throw Refusal(error: "invalid_scope", description: "Empty or missing scope not allowed.")
     }
+    return scopes
   }
 }

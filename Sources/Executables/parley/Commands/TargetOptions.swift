@@ -9,6 +9,9 @@ struct TargetOptions: ParsableArguments {
   @Option(help: .init("Trust the certificates in this PEM file; turns --tls on.", valueName: "file")) var ca: String?
   @Option(help: .init("The name that the server's certificate must have, when it is not the target's host.", valueName: "name"))
   var serverName: String?
+  @Option(help: .init("Be known by the certificate in this PEM file; turns --tls on.", valueName: "file"))
+  var certificate: String?
+  @Option(help: .init("The private key of that certificate, PEM.", valueName: "file")) var key: String?
   @Option(help: .init("How long to wait: 250ms, 5s, 1m. (default: 10s; streams as long as they last)", valueName: "duration"))
   var timeout: Timeout?
   @Flag(help: "Print results and errors as JSON.") var json = false
@@ -17,7 +20,11 @@ struct TargetOptions: ParsableArguments {
   static let defaultTimeout = Duration.seconds(10)
 
   /// Whether the connection is encrypted.
-  var isEncrypted: Bool { tls || ca != nil }
+  var isEncrypted: Bool { tls || ca != nil || certificate != nil }
+
+  func validate() throws {
+    guard (certificate == nil) == (key == nil) else { throw ValidationError("--certificate and --key go together.") }
+  }
 
   /// The target, from the options or else from `local`.
   func channelTarget(_ local: LocalSettings) throws -> ChannelTarget {
@@ -33,7 +40,9 @@ struct TargetOptions: ParsableArguments {
   func tlsContext(_ local: LocalSettings) throws -> TLSContext? {
     guard isEncrypted else { return nil }
     let roots = (ca ?? local["PARLEY_CA_FILE"]).map { TLSConfiguration.TrustRoots.certificates(.file($0)) } ?? .system
-    do { return try TLSContext(.client(trustRoots: roots, serverName: serverName)) } catch {
+    var identity: TLSConfiguration.Identity?
+    if let certificate, let key { identity = .init(certificateChain: .file(certificate), privateKey: .file(key)) }
+    do { return try TLSContext(.client(trustRoots: roots, identity: identity, serverName: serverName)) } catch {
       throw ValidationError("TLS: \(error)")
     }
   }

@@ -52,7 +52,7 @@ extension Transfer {
     } else {
       parley_curl_set_long(easy, CURLOPT_HTTP_VERSION, parley_curl_http_1_1)
     }
-    switch configuration.proxy {
+    switch request.isLinkLocal ? .none : configuration.proxy {
     case .none: parley_curl_set_string(easy, CURLOPT_PROXY, "")
     case .environment: break
     case .url(let url): parley_curl_set_string(easy, CURLOPT_PROXY, url)

@@ -44,6 +44,7 @@ extension RPCError {
     case .invalidArgument where reason?.hasSuffix("_TOO_LARGE") == true: 413
     case .invalidArgument, .outOfRange: 400
     case .failedPrecondition where reason == "SUBSCRIPTION_REQUIRED": 402
+    case .failedPrecondition where reason == "CAPABILITY_STOPPED": 403
     case .failedPrecondition: 400
     case .unauthenticated: 401
     case .permissionDenied: 403

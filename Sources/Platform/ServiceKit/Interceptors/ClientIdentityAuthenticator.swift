@@ -1,7 +1,7 @@
 public import RPC
 
-/// Lets in the clients whose certificates name one of some identities: the guard of methods of SERVICE access, unless a service
-/// gives one of its own.
+/// Lets in the clients whose certificates name one of some identities: the guard of methods of SERVICE and of ADMIN
+/// access, each with identities of its own, unless a service gives another one.
 public struct ClientIdentityAuthenticator: Authenticator {
   private let allowed: Set<String>
 

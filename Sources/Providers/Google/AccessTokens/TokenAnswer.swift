@@ -34,18 +34,22 @@ enum TokenAnswer {
     return Int64(max(0, min(double, 1e9)))
   }
 
-  private static func failure(_ status: Int, _ object: JSONObject?) -> Failure {
-    let texts = ["error", "error_description"].compactMap { object?[$0]?.string }
-    let mayPass = passingStatuses.contains(status) || texts.contains { text in passingErrors.contains(where: text.contains) }
+  static func failure(_ status: Int, _ object: JSONObject?, passing: Set<Int> = []) -> Failure {
+    // Google's other endpoints have an object there, with a word of its own for the kind of failure.
+    let kind = object?["error"]?["status"]?.string
+    let texts = [kind].compactMap(\.self) + ["error", "error_description"].compactMap { object?[$0]?.string }
+    let mayPass =
+      passingStatuses.contains(status) || passing.contains(status)
+      || texts.contains { text in passingErrors.contains(where: text.contains) }
     // An OAuth error code is a word; what is longer may hold anything and stays out of the log.
     let word = texts.first.flatMap { $0.utf8.count <= 40 && $0.utf8.allSatisfy(isWordByte) ? $0 : nil }
     return Failure(error: MintError(.refused, detail: "status \(status)" + (word.map { " \($0)" } ?? "")), mayPass: mayPass)
   }
 
   /// What may stand in a header of the client's next request.
-  private static func isToken(_ text: String) -> Bool {
+  static func isToken(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
   }
 
-  private static func isWordByte(_ byte: UInt8) -> Bool { (0x61...0x7a).contains(byte) || byte == 0x5f }
+  private static func isWordByte(_ byte: UInt8) -> Bool { (0x61...0x7a).contains(byte | 0x20) || byte == 0x5f }
 }

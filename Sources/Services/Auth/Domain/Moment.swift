@@ -36,6 +36,12 @@ public struct Moment: Sendable, Hashable, Comparable {
     return .microseconds(overflow ? (microseconds < 0 ? .min : .max) : difference)
   }
 
+  /// The first moment of the next day, in UTC.
+  public var nextDay: Moment {
+    let day = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
+    return Moment(seconds: (day + 1) * 86_400)
+  }
+
   /// Whether `left` comes first.
   public static func < (left: Moment, right: Moment) -> Bool { left.microseconds < right.microseconds }
 }

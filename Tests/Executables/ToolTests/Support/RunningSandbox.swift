@@ -39,21 +39,28 @@ struct RunningSandbox {
     try outcome.get()
   }
 
-  func get(_ path: String) async throws -> HTTPResponse { try await http.send(HTTPRequest(.get, url + path)) }
+  func get(_ path: String, headers: HTTPHeaders = [:]) async throws -> HTTPResponse {
+    try await http.send(HTTPRequest(.get, url + path, headers: headers))
+  }
 
-  func post(_ path: String, _ body: JSONObject) async throws -> HTTPResponse {
-    try await http.send(
-      HTTPRequest(.post, url + path, headers: ["Content-Type": "application/json"], body: JSONValue.object(body).encoded()))
+  func post(_ path: String, _ body: JSONObject, bearer token: String? = nil) async throws -> HTTPResponse {
+    var request = HTTPRequest(
+      .post, url + path, headers: ["Content-Type": "application/json"], body: JSONValue.object(body).encoded())
+    if let token { request.headers.add("Authorization", "Bearer \(token)") }
+    return try await http.send(request)
   }
 
   func delete(_ path: String) async throws -> HTTPResponse { try await http.send(HTTPRequest(.delete, url + path)) }
 
   /// Asks the token endpoint, with fields whose values need no escapes.
-  func token(_ fields: [(String, String)]) async throws -> HTTPResponse {
+  func token(_ fields: [(String, String)]) async throws -> HTTPResponse { try await form("/google/token", fields) }
+
+  /// Posts a form, with fields whose values need no escapes.
+  func form(_ path: String, _ fields: [(String, String)]) async throws -> HTTPResponse {
     let form = fields.map { "\($0.0)=\($0.1)" }.joined(separator: "&")
     return try await http.send(
       HTTPRequest(
-        .post, url + "/google/token", headers: ["Content-Type": "application/x-www-form-urlencoded"], body: Array(form.utf8)))
+        .post, url + path, headers: ["Content-Type": "application/x-www-form-urlencoded"], body: Array(form.utf8)))
   }
 
   /// An ID token of the sandbox.

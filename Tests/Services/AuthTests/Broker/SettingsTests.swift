@@ -47,10 +47,16 @@ struct SettingsTests {
   @Test(
     "B-26: what is missing or wrong ends the start and is named",
     arguments: [
-      ("PARLEY_AUTH_OIDC_CLIENT_IDS", nil), ("PARLEY_AUTH_OIDC_CLIENT_IDS", " , "), ("PARLEY_AUTH_GOOGLE_SA_JSON", nil),
+      ("PARLEY_AUTH_OIDC_CLIENT_IDS", nil), ("PARLEY_AUTH_OIDC_CLIENT_IDS", " , "),
       ("PARLEY_AUTH_GOOGLE_SA_JSON", "{planted}"), ("PARLEY_AUTH_RATE_PER_MIN", "many"), ("PARLEY_AUTH_RATE_BURST", "0"),
       ("PARLEY_AUTH_CLOCK_SKEW_SECONDS", "301"), ("PARLEY_AUTH_JWKS_URL", "http://keys.example"),
-      ("PARLEY_AUTH_SUBJECT_SALT", "short"),
+      ("PARLEY_AUTH_SUBJECT_SALT", "short"), ("PARLEY_AUTH_CLOUD_CREDENTIALS", "{planted}"),
+      ("PARLEY_AUTH_CLOUD_METADATA_HOST", "metadata.evil.example"), ("PARLEY_AUTH_CLOUD_METADATA", "perhaps"),
+      ("PARLEY_AUTH_CLOUD_IMPERSONATION_URL", "http://iam.example"), ("PARLEY_AUTH_CAPABILITIES", "speech"),
+      ("PARLEY_AUTH_CAPABILITIES", "default=a@p.iam"), ("PARLEY_AUTH_CAPABILITIES", "Speech=a@p.iam"),
+      ("PARLEY_AUTH_CAPABILITIES", "speech=a@p.iam/x"), ("PARLEY_AUTH_CAPABILITIES", "speech=a@p.iam,speech=b@p.iam"),
+      ("PARLEY_AUTH_CAPABILITIES", "speech=a@p.iam,gemini=A@p.iam"), ("PARLEY_AUTH_ISSUES_PER_DAY", "-1"),
+      ("PARLEY_AUTH_CAPABILITY_ISSUES_PER_DAY", "speech=many"), ("PARLEY_AUTH_CAPABILITY_ISSUES_PER_DAY", "speech=1000001"),
     ] as [(String, String?)])
   func refused(variable: String, value: String?) throws {
     let error = #expect(throws: ConfigurationError.self) { try Self.settings([variable: value]) }
@@ -63,5 +69,55 @@ struct SettingsTests {
     let findings = AuthService.check(try Self.settings([:]))
     #expect(findings.map(\.key).sorted() == ["googleSaJson", "tokenScope"])
     #expect(findings.allSatisfy { $0.severity == .warning })
+    #expect(findings.contains { $0.key == "googleSaJson" && $0.message.contains("A KEY FILE IS IN USE") })
+  }
+
+  private static let federation = #"""
+    {"type":"external_account","audience":"//iam.googleapis.com/x","subject_token_type":"urn:ietf:params:oauth:token-type:jwt",
+     "token_url":"https://sts.googleapis.com/v1/token","credential_source":{"file":"/var/run/token"},
+     "service_account_impersonation_url":
+       "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/own@p.iam.gserviceaccount.com:generateAccessToken"}
+    """#
+
+  @Test(
+    "AUTH-M10: exactly one credential source must be set, workload identity or a key file, else the check fails and names the keys",
+    arguments: [
+      ([:], ["warning googleSaJson"]),
+      (["PARLEY_AUTH_GOOGLE_SA_JSON": nil], ["error cloud.metadata"]),
+      (["PARLEY_AUTH_GOOGLE_SA_JSON": nil, "PARLEY_AUTH_CLOUD_METADATA": "true"], []),
+      (["PARLEY_AUTH_GOOGLE_SA_JSON": nil, "PARLEY_AUTH_CLOUD_CREDENTIALS": federation], []),
+      (["PARLEY_AUTH_CLOUD_METADATA": "true"], ["error cloud.metadata"]),
+      (["PARLEY_AUTH_CLOUD_CREDENTIALS": federation], ["error cloud.credentials"]),
+      (
+        ["PARLEY_AUTH_GOOGLE_SA_JSON": nil, "PARLEY_AUTH_CLOUD_METADATA": "true", "PARLEY_AUTH_CLOUD_CREDENTIALS": federation],
+        ["error cloud.metadata"]
+      ),
+    ] as [([String: String?], [String])])
+  func sources(changes: [String: String?], expected: [String]) throws {
+    let findings = AuthService.check(try Self.settings(changes)).filter { $0.key != "tokenScope" }
+    #expect(findings.map { "\($0.severity) \($0.key)" } == expected)
+    if expected.first?.hasPrefix("error") == true {
+      #expect(findings[0].message.contains("cloud.metadata, cloud.credentials and googleSaJson"))
+    }
+  }
+
+  @Test(
+    "AUTH-M5: the check refuses a capability with the broker's own account, and caps of what is no capability",
+    arguments: [
+      (["PARLEY_AUTH_CAPABILITIES": "speech=Broker@p.iam.gserviceaccount.com"], ["capabilities"]),
+      (["PARLEY_AUTH_CAPABILITIES": "speech=speech@p.iam.gserviceaccount.com"], []),
+      (
+        [
+          "PARLEY_AUTH_GOOGLE_SA_JSON": nil, "PARLEY_AUTH_CLOUD_CREDENTIALS": federation,
+          "PARLEY_AUTH_CAPABILITIES": "speech=speech@p.iam.gserviceaccount.com,gemini=own@p.iam.gserviceaccount.com",
+        ], ["capabilities"]
+      ),
+      (["PARLEY_AUTH_CAPABILITY_ISSUES_PER_DAY": "default=5"], []),
+      (["PARLEY_AUTH_CAPABILITY_ISSUES_PER_DAY": "speech=5"], ["capabilityIssuesPerDay"]),
+      (["PARLEY_AUTH_CAPABILITY_ISSUES_PER_DAY": "default=5,default=6"], ["capabilityIssuesPerDay"]),
+    ] as [([String: String?], [String])])
+  func capabilities(changes: [String: String?], errors: [String]) throws {
+    let findings = AuthService.check(try Self.settings(changes))
+    #expect(findings.filter { $0.severity == .error }.map(\.key) == errors)
   }
 }

@@ -72,8 +72,8 @@ struct DomainTests {
   func order() {
     #expect(
       BrokerOperation.exchange.steps() == [
-        .limitAddress, .readAuthorization, .verifyToken, .gateDomain, .requireSubject, .limitUser, .chooseCapability, .mint,
-        .record,
+        .limitAddress, .readAuthorization, .verifyToken, .gateDomain, .requireSubject, .limitUser, .chooseCapability, .checkStop,
+        .checkCap, .mint, .record,
       ])
     #expect(BrokerOperation.whoAmI.steps() == [.limitAddress, .readAuthorization, .verifyToken, .requireSubject, .limitUser])
     #expect(BrokerOperation.whoAmI.steps(gatesWhoAmI: true)[3] == .gateDomain)

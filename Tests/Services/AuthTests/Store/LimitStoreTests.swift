@@ -8,7 +8,7 @@ import Testing
 @Suite("Limits in the database", .serialized)
 struct LimitStoreTests {
   private static let limit = RateLimit(perMinute: 60, burst: 30)
-  private static let start = Moment(seconds: 1_800_000_000)
+  static let start = Moment(seconds: 1_800_000_000)
 
   /// A database as the serving role sees it.
   static func withStore(

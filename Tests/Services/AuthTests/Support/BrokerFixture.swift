@@ -76,6 +76,22 @@ struct BrokerDatabase: Sendable {
   }
 }
 
+/// What clients show when they are asked who they are.
+struct ClientCertificates: Sendable {
+  static let operatorName = "spiffe://parley/operator"
+
+  let root: [UInt8]
+  let `operator`: TestAuthority.Leaf
+  let service: TestAuthority.Leaf
+
+  init() {
+    let authority = TestAuthority(commonName: "Parley clients")
+    root = authority.certificate
+    self.operator = authority.client(commonName: "operator", uris: [Self.operatorName])
+    service = authority.client(commonName: "notes", uris: ["spiffe://parley/notes"])
+  }
+}
+
 /// A broker as it runs in production, in this process, on ports of its own, with clients for gRPC and HTTP.
 struct BrokerFixture: Sendable {
   let google: FakeGoogle
@@ -85,8 +101,15 @@ struct BrokerFixture: Sendable {
   let channel: ClientChannel
   let http: HTTPClient
   let base: String
+  /// Who signs what operators and services are known by.
+  let clients: ClientCertificates
+  /// As an operator, known by a certificate.
+  let operators: ClientChannel
+  /// As somebody else, known by a certificate.
+  let services: ClientChannel
 
   var grpc: TokenBrokerService.Client { TokenBrokerService.Client(channel) }
+  var admin: BrokerAdminService.Client { BrokerAdminService.Client(operators) }
 
   /// Starts a broker for the length of `body`.
   static func with(
@@ -124,9 +147,20 @@ struct BrokerFixture: Sendable {
       "PARLEY_AUTH_JWKS_URL": "\(server.url)/certs", "PARLEY_AUTH_LOOPS": "2", "PARLEY_AUTH_TRUSTED_PROXIES": "127.0.0.0/8",
       "PARLEY_AUTH_LOG_LEVEL": "trace", "PARLEY_AUTH_DRAIN_TIMEOUT": "2s",
     ]
-    environment.merge(changes) { $1 }
+    // Where the fake is, in settings of a test's own.
+    let places = ["{google}": server.url, "{google-host}": String(server.url.dropFirst("http://".count))]
+    environment.merge(
+      changes.mapValues { value in places.reduce(value) { $0.replacing($1.key, with: $1.value) } }
+    ) { $1 }
+    server.google.set { $0.wall = { clock.wall.components.seconds } }
+    let clients = ClientCertificates()
+    try write(clients.root, to: "\(database.directory)/clients.pem")
+    environment["PARLEY_AUTH_TLS_CLIENT_CA"] = "\(database.directory)/clients.pem"
+    environment["PARLEY_AUTH_TLS_CLIENT_CERTIFICATES"] = "optional"
+    environment["PARLEY_AUTH_TLS_ADMIN_IDENTITIES"] = ClientCertificates.operatorName
     let settings = try Settings(
       service: "auth", keys: AuthService.configuration + StandardKeys.all(database: true), environment: environment)
+    let authorityCertificate = authority.certificate
     let instance = try await ServiceInstance.start(
       AuthService.self, settings: settings, log: log.logger, clock: WallClock { clock.wall })
     let serving = Task { try await instance.run() }
@@ -138,15 +172,30 @@ struct BrokerFixture: Sendable {
           configuration.caFile = "\(database.directory)/ca.pem"
           let http = try HTTPClient(
             loops: group.loops, configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+          let trust = try TLSContext(
+            .client(
+              trustRoots: .certificates(.bytes(authorityCertificate)),
+              identity: .init(
+                certificateChain: .bytes(clients.operator.certificateChain), privateKey: .bytes(clients.operator.privateKey)),
+              serverName: "localhost"))
+          let stranger = try TLSContext(
+            .client(
+              trustRoots: .certificates(.bytes(authorityCertificate)),
+              identity: .init(
+                certificateChain: .bytes(clients.service.certificateChain), privateKey: .bytes(clients.service.privateKey)),
+              serverName: "localhost"))
+          let tlsPort = instance.addresses.tls?.port ?? 0
+          let admin = ClientChannel(to: .host("127.0.0.1", port: tlsPort), on: group, configuration: .init(tls: trust))
+          let other = ClientChannel(to: .host("127.0.0.1", port: tlsPort), on: group, configuration: .init(tls: stranger))
           let channel = ClientChannel(to: .host("127.0.0.1", port: instance.addresses.grpc?.port ?? 0), on: group)
           let fixture = BrokerFixture(
             google: server.google, clock: clock, log: log, instance: instance, channel: channel, http: http,
-            base: "https://127.0.0.1:\(instance.addresses.tls?.port ?? 0)")
+            base: "https://127.0.0.1:\(tlsPort)", clients: clients, operators: admin, services: other)
           // On a loop of the clients, as a program of ours would be.
           let result = await Task(executorPreference: group.loops[0]) { () async -> Result<Void, any Error> in
             let result: Result<Void, any Error>
             do { result = .success(try await body(fixture)) } catch { result = .failure(error) }
-            await channel.close()
+            for open in [channel, admin, other] { await open.close() }
             return result
           }.value
           await http.shutDown()
@@ -160,7 +209,7 @@ struct BrokerFixture: Sendable {
     try outcome.get()
   }
 
-  private static func write(_ bytes: [UInt8], to path: String) throws {
+  static func write(_ bytes: [UInt8], to path: String) throws {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
     guard descriptor >= 0, Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
       throw TimedOut("a file that could be made")

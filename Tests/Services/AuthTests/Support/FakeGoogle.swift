@@ -4,6 +4,7 @@ import JOSE
 import JSON
 import OpenID
 import Outbound
+import PostgreSQL
 import Synchronization
 import TestSupport
 
@@ -27,16 +28,45 @@ final class FakeGoogle: HTTPSending {
     var keyFetches = 0
     var mints = 0
     var assertions: [String] = []
+    /// What the endpoint for impersonation was asked, and how its answers differ from a good one.
+    var impersonations: [Impersonated] = []
+    var impersonationFault = Fault.none
+    var impersonationChanges: [(String, JSONValue?)] = []
+    /// Seconds since 1970, for the ends of impersonated tokens.
+    var wall: @Sendable () -> Int64 = { FakeGoogle.now }
+    var metadataFlavor: String? = "Google"
+    /// The account that the machine runs as.
+    var machineAccount = FakeGoogle.ownAccount
+    /// Every request but those for keys: method, path with query, and the headers that matter.
+    var requests: [Asked] = []
+    var subjectDocument = #"{"token":"planted.subject.token"}"#
     var held: [CheckedContinuation<Void, Never>] = []
     var hung = 0
   }
 
+  /// A request for an impersonated token.
+  struct Impersonated: Sendable {
+    let account: String
+    let bearer: String
+    let body: JSONObject
+  }
+
+  /// A request.
+  struct Asked: Sendable {
+    let path: String
+    let headers: HTTPHeaders
+    let body: String
+    let isLinkLocal: Bool
+  }
+
+  static let ownAccount = "broker@p.iam.gserviceaccount.com"
   static let now: Int64 = 1_800_000_000
   static let clientID = "web.apps.googleusercontent.com"
   static let key = makeKey("google-1")
   static let nextKey = makeKey("google-2")
   static let impostor = makeKey("google-1")
   static let account = makeKey("account-1")
+  static let impersonatedPrefix = "ya29.planted-impersonated-"
   static let tokenPrefix = "ya29.planted-cloud-token-"
 
   let state = Mutex(State())
@@ -87,6 +117,8 @@ final class FakeGoogle: HTTPSending {
   /// The fault to act out for this path.
   func fault(_ path: String) -> Fault {
     state.withLock { state in
+      if path.hasSuffix(":generateAccessToken") { return state.impersonationFault }
+      if path.contains("/email") || path.contains("/subject") { return .none }
       if path.hasSuffix("/token") {
         state.mints += 1
         return state.tokenFault
@@ -96,13 +128,18 @@ final class FakeGoogle: HTTPSending {
     }
   }
 
-  func answer(_ path: String, _ body: [UInt8]) -> HTTPResponse {
+  func answer(_ path: String, _ body: [UInt8], _ headers: HTTPHeaders = [:]) -> HTTPResponse {
     state.withLock { state in
+      if path.hasSuffix(":generateAccessToken") { return Self.impersonated(&state, path, body, headers) }
+      if path.hasSuffix("/subject") { return HTTPResponse(status: 200, body: Array(state.subjectDocument.utf8)) }
+      let flavor: HTTPHeaders = state.metadataFlavor.map { ["Metadata-Flavor": $0] } ?? [:]
+      if path.hasSuffix("/email") { return HTTPResponse(status: 200, headers: flavor, body: Array(state.machineAccount.utf8)) }
       if path.hasSuffix("/token") {
         state.assertions.append(String(decoding: body, as: UTF8.self))
         var members: JSONObject = ["access_token": .string(Self.tokenPrefix + "\(state.mints)"), "token_type": "Bearer"]
         members["expires_in"] = state.expiresIn
-        return HTTPResponse(status: 200, body: JSONValue.object(members).encoded())
+        return HTTPResponse(
+          status: 200, headers: path.contains("computeMetadata") ? flavor : [:], body: JSONValue.object(members).encoded())
       }
       if path.hasSuffix("openid-configuration") {
         let document: JSONObject = ["issuer": "https://accounts.google.com", "jwks_uri": "https://keys.example/certs"]
@@ -114,9 +151,31 @@ final class FakeGoogle: HTTPSending {
     }
   }
 
+  private static func impersonated(
+    _ state: inout State, _ path: String, _ body: [UInt8], _ headers: HTTPHeaders
+  ) -> HTTPResponse {
+    let account = path.split(separator: "/").last?.split(separator: ":").first.map(String.init) ?? ""
+    let object = (try? JSONParser.parse(body).object) ?? [:]
+    state.impersonations.append(
+      Impersonated(account: account, bearer: headers["authorization"] ?? "", body: object))
+    let lifetime = object["lifetime"]?.string.flatMap { Int64($0.dropLast()) } ?? 3600
+    var members: JSONObject = [
+      "accessToken": .string(impersonatedPrefix + "\(account)-\(state.impersonations.count)"),
+      "expireTime": .string(Timestamp(seconds: state.wall() + lifetime).description),
+    ]
+    for (name, value) in state.impersonationChanges { members[name] = value }
+    return HTTPResponse(status: 200, body: JSONValue.object(members).encoded())
+  }
+
+  var impersonations: [Impersonated] { state.withLock { $0.impersonations } }
+
   /// As the provider's way out, without a network.
   func send(_ request: HTTPRequest) async throws(OutboundError) -> HTTPResponse {
     let path = String(request.url.split(separator: "?")[0])
+    let asked = Asked(
+      path: request.url, headers: request.headers, body: String(decoding: request.body ?? [], as: UTF8.self),
+      isLinkLocal: request.isLinkLocal)
+    state.withLock { $0.requests.append(asked) }
     switch fault(path) {
     case .none: break
     case .status(let status, let text): return HTTPResponse(status: status, body: Array(text.utf8))
@@ -127,7 +186,7 @@ final class FakeGoogle: HTTPSending {
         hanging.fire()
       }
     }
-    return answer(path, request.body ?? [])
+    return answer(path, request.body ?? [], request.headers)
   }
 
   /// Lets every hanging request go on.

@@ -57,10 +57,10 @@ final class FakeGoogleServer: Sendable {
 
   private func serve(_ descriptor: Int32) {
     var input: [UInt8] = []
-    while let (path, body) = request(descriptor, &input) {
+    while let (path, body, headers) = request(descriptor, &input) {
       let response: HTTPResponse
       switch google.fault(path) {
-      case .none: response = google.answer(path, body)
+      case .none: response = google.answer(path, body, headers)
       case .status(let status, let text): response = HTTPResponse(status: status, body: Array(text.utf8))
       case .hang:
         google.hanging.fire()
@@ -76,7 +76,9 @@ final class FakeGoogleServer: Sendable {
     }
   }
 
-  private func request(_ descriptor: Int32, _ input: inout [UInt8]) -> (path: String, body: [UInt8])? {
+  private func request(_ descriptor: Int32, _ input: inout [UInt8]) -> (
+    path: String, body: [UInt8], headers: HTTPHeaders
+  )? {
     let end = Array("\r\n\r\n".utf8)
     while true {
       if let head = input.indices.first(where: { input[$0...].starts(with: end) }) {
@@ -88,7 +90,13 @@ final class FakeGoogleServer: Sendable {
         if input.count >= head + 4 + length {
           let body = Array(input[(head + 4)..<(head + 4 + length)])
           input.removeFirst(head + 4 + length)
-          return (String(lines[0].split(separator: " ")[1]), body)
+          var headers = HTTPHeaders()
+          for line in lines.dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            if parts.count == 2 { headers.add(String(parts[0]), String(parts[1].drop { $0 == " " })) }
+          }
+          // A query is only for the fake without a network.
+          return (String(lines[0].split(separator: " ")[1].split(separator: "?")[0]), body, headers)
         }
       }
       var buffer = [UInt8](repeating: 0, count: 16_384)

@@ -19,6 +19,14 @@ struct DurableAudit: IssuanceAuditing {
   func record(_ record: IssuanceRecord) async throws(PortFailure) {
     do { try await store.add(record) } catch { throw PortFailure(error) }
   }
+
+  func issue(_ record: IssuanceRecord, perDay: Int?) async throws(PortFailure) -> IssuanceDecision {
+    do { return try await store.issue(record, perDay: perDay) } catch { throw PortFailure(error) }
+  }
+
+  func isCapped(_ subject: SubjectHash, _ capability: String, at now: Moment) -> Bool {
+    store.isCapped(subject, capability, at: now)
+  }
 }
 
 /// HMAC-SHA256 with a salt that all copies of the service share.

@@ -8,6 +8,8 @@ struct BrokerPassage: Sendable {
   var subject: SubjectHash?
   var capability: Capability?
   var token: AccessToken?
+  /// Whether the ledger has a line of it already.
+  var isOnRecord = false
 
   init(_ request: BrokerRequest) { self.request = request }
 }

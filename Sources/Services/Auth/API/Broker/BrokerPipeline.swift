@@ -17,6 +17,7 @@ struct BrokerPipeline: Sendable {
   let subjects: any SubjectHashing
   let cloud: any AccessTokenMinting
   let audit: any IssuanceAuditing
+  let stops: any StopWatching
   let journal: BrokerJournal
   let now: @Sendable () -> Moment
 
@@ -40,7 +41,7 @@ struct BrokerPipeline: Sendable {
     do throws(Refusal) {
       for step in operation.steps(gatesWhoAmI: rules.gatesWhoAmI) { try await take(step, &passage) }
     } catch {
-      if error.kind.isAudited { await recordDenial(error, &passage) }
+      if error.kind.isAudited, !passage.isOnRecord { await recordDenial(error, &passage) }
       journal.end(entry, passage, refusal: error)
       throw error
     }
@@ -62,6 +63,9 @@ struct BrokerPipeline: Sendable {
     case .chooseCapability:
       guard let found = rules.capabilities.capability(passage.request.capability) else { throw Refusal(.unknownCapability) }
       passage.capability = found
+    case .checkStop:
+      guard !stops.isStopped(chosen(passage).name) else { throw Refusal(.capabilityStopped) }
+    case .checkCap: try await checkCap(&passage)
     case .mint: passage.token = try await mint(passage)
     case .record: try await record(&passage)
     }
@@ -88,14 +92,36 @@ struct BrokerPipeline: Sendable {
   }
 
   private func mint(_ passage: BrokerPassage) async throws(Refusal) -> AccessToken {
-    let capability = passage.capability ?? rules.capabilities.fallback
-    do { return try await cloud.mint(capability) } catch { throw Refusal(error, .mintFailed) }
+    do { return try await cloud.mint(chosen(passage)) } catch { throw Refusal(error, .mintFailed) }
   }
 
-  /// A token is handed out only once that is on record.
+  private func chosen(_ passage: BrokerPassage) -> Capability { passage.capability ?? rules.capabilities.fallback }
+
+  private func checkCap(_ passage: inout BrokerPassage) async throws(Refusal) {
+    let capability = chosen(passage)
+    guard capability.perDay != nil else { return }
+    let (subject, now) = (try await subject(of: &passage, otherwise: .auditUnavailable), now())
+    guard audit.isCapped(subject, capability.name, at: now) else { return }
+    throw Self.capReached(at: now)
+  }
+
+  /// A token is handed out only once that is on record, and only if it still may be: minting takes its time.
   private func record(_ passage: inout BrokerPassage) async throws(Refusal) {
     let record = try await issuance(&passage, .issued)
-    do { try await audit.record(record) } catch { throw Refusal(error, .auditUnavailable) }
+    let decision: IssuanceDecision
+    do { decision = try await audit.issue(record, perDay: chosen(passage).perDay) } catch {
+      throw Refusal(error, .auditUnavailable)
+    }
+    passage.isOnRecord = true
+    switch decision {
+    case .issued: break
+    case .stopped: throw Refusal(.capabilityStopped)
+    case .capReached: throw Self.capReached(at: record.at)
+    }
+  }
+
+  private static func capReached(at now: Moment) -> Refusal {
+    Refusal(.capReached, retryAfter: RetryAfter.seconds(until: now.nextDay, from: now))
   }
 
   /// The caller is refused either way, so a record that cannot be written is only logged.
@@ -119,7 +145,8 @@ struct BrokerPipeline: Sendable {
       // What a caller asked for in vain may be any text, so only known names are stored.
       capability: passage.capability?.name
         ?? (passage.request.capability?.isEmpty == false ? "" : CapabilityCatalogue.defaultName),
-      scope: passage.capability?.scope ?? "", expiresAt: passage.token?.expiresAt, address: passage.request.address,
+      account: passage.capability?.account ?? "", scope: passage.capability?.scope ?? "", expiresAt: passage.token?.expiresAt,
+      address: passage.request.address,
       requestID: passage.request.requestID, outcome: outcome)
   }
 

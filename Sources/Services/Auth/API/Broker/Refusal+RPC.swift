@@ -22,9 +22,11 @@ extension Refusal {
 extension Refusal.Kind {
   var code: StatusCode {
     switch self {
-    case .addressLimited, .userLimited: .resourceExhausted
+    case .addressLimited, .userLimited, .capReached: .resourceExhausted
     case .missingAuthorization, .invalidIDToken, .noSubject: .unauthenticated
     case .wrongDomain: .permissionDenied
+    // Not a code that clients try again by themselves.
+    case .capabilityStopped: .failedPrecondition
     case .unknownCapability: .invalidArgument
     case .mintFailed: .internal
     case .keysUnavailable, .limiterUnavailable, .auditUnavailable: .unavailable

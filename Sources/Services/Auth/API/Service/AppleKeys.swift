@@ -21,15 +21,15 @@ public enum AppleKeys {
     "The accepted issuers of identity tokens; the first is also whom our own proofs are for.")
   /// The key set.
   public static let keySetURL = ConfigurationKey<String?>(
-    optional: "apple.jwksUrl", check: { $0.flatMap(BrokerKeys.problem) },
+    optional: "apple.jwksUrl", check: { $0.flatMap(CloudKeys.problem) },
     "The key set that identity tokens and notifications are signed with; by default Apple's.")
   /// The token endpoint.
   public static let tokenURL = ConfigurationKey<String>(
-    "apple.tokenUrl", default: AppleTokenClient.Endpoints().token, check: { BrokerKeys.problem($0) },
+    "apple.tokenUrl", default: AppleTokenClient.Endpoints().token, check: { CloudKeys.problem($0) },
     "Where authorization codes are exchanged.")
   /// The revocation endpoint.
   public static let revokeURL = ConfigurationKey<String>(
-    "apple.revokeUrl", default: AppleTokenClient.Endpoints().revoke, check: { BrokerKeys.problem($0) },
+    "apple.revokeUrl", default: AppleTokenClient.Endpoints().revoke, check: { CloudKeys.problem($0) },
     "Where tokens are revoked.")
   /// The time for a request.
   public static let timeout = ConfigurationKey<Duration>(

@@ -9,22 +9,22 @@ public import ServiceKit
 public enum AuthService: Service {
   /// `auth`.
   public static let name = "auth"
-  /// The keys of the broker, of the apps and of Sign in with Apple.
-  public static let configuration: [any ConfigurationKeyDeclaration] = BrokerKeys.all + AppKeys.all + AppleKeys.all
+  /// The keys of the broker, of its cloud, of the apps and of Sign in with Apple.
+  public static let configuration: [any ConfigurationKeyDeclaration] =
+    BrokerKeys.all + CloudKeys.all + AppKeys.all + AppleKeys.all
   /// The broker.
-  public static let services: [ServiceDescriptor] = [TokenBrokerService.descriptor]
+  public static let services: [ServiceDescriptor] = [TokenBrokerService.descriptor, BrokerAdminService.descriptor]
   /// The schema `auth`.
   public static let migrations: [Migration] = AuthMigrations.all
 
   /// What an operator should know about the settings.
   public static func check(_ settings: Settings) -> [ConfigurationFinding] {
-    var findings: [ConfigurationFinding] = [
-      .warning(BrokerKeys.serviceAccount, "a key file is in use: whoever reads it can mint; rotate it every 90 days"),
+    var findings = CloudIdentity.findings(settings)
+    findings.append(
       .warning(
         BrokerKeys.tokenScope,
         "the default token serves all that the service account may do, for up to 3600 s: give the account no more roles than the apps need"
-      ),
-    ]
+      ))
     if settings[BrokerKeys.keySetURL] != nil, settings[BrokerKeys.discoveryURL] != nil {
       findings.append(.warning(BrokerKeys.discoveryURL, "not used: jwksUrl is set"))
     }
@@ -34,6 +34,8 @@ public enum AuthService: Service {
 
   /// Puts it together.
   public static func build(_ context: ServiceContext) async throws -> ServiceParts {
-    try TokenBroker(context, IdentityProviders(context)).parts
+    let broker = try TokenBroker(context, IdentityProviders(context))
+    try await broker.checkOwnAccount()
+    return broker.parts
   }
 }

@@ -29,11 +29,11 @@ public enum BrokerKeys {
 
   /// The key set.
   public static let keySetURL = ConfigurationKey<String?>(
-    optional: "jwksUrl", aliases: ["JWKS_URL"], check: { $0.flatMap(problem) },
+    optional: "jwksUrl", aliases: ["JWKS_URL"], check: { $0.flatMap(CloudKeys.problem) },
     "The key set that ID tokens are signed with; by default Google's, or what the discovery document says.")
   /// The discovery document.
   public static let discoveryURL = ConfigurationKey<String?>(
-    optional: "discoveryUrl", check: { $0.flatMap(problem) },
+    optional: "discoveryUrl", check: { $0.flatMap(CloudKeys.problem) },
     "An OpenID discovery document to take the key set's address from, where jwksUrl is not set.")
   /// The pause between forced fetches.
   public static let keyCooldown = ConfigurationKey<Duration>(
@@ -49,10 +49,6 @@ public enum BrokerKeys {
 
   // MARK: What is minted
 
-  /// The service account.
-  public static let serviceAccount = ConfigurationKey<String>(
-    required: "googleSaJson", isSecret: true, aliases: ["GOOGLE_SA_JSON"], check: serviceAccountProblem,
-    "The key file of the service account whose tokens are handed out (its text; …_FILE takes a path).")
   /// The scopes.
   public static let tokenScope = ConfigurationKey<String>(
     "tokenScope", default: "https://www.googleapis.com/auth/cloud-platform", aliases: ["TOKEN_SCOPE"],
@@ -60,7 +56,7 @@ public enum BrokerKeys {
     "The OAuth scopes of the default token, separated by blanks.")
   /// The token endpoint.
   public static let tokenURI = ConfigurationKey<String?>(
-    optional: "tokenUri", aliases: ["TOKEN_URI"], check: { $0.flatMap(problem) },
+    optional: "tokenUri", aliases: ["TOKEN_URI"], check: { $0.flatMap(CloudKeys.problem) },
     "Where tokens are asked for, instead of where the key file says.")
   /// The time for minting.
   public static let mintTimeout = ConfigurationKey<Duration>(
@@ -110,24 +106,7 @@ public enum BrokerKeys {
   /// All of them, in the order of documentation.
   static let all: [any ConfigurationKeyDeclaration] = [
     clientIDs, allowedDomain, gatesWhoAmI, clockSkewSeconds, issuer, keySetURL, discoveryURL, keyCooldown, keyMaximumAge,
-    keyTimeout,
-    serviceAccount, tokenScope, tokenURI, mintTimeout, cachesTokens, minimumRemaining, userPerMinute, userBurst, addressPerMinute,
+    keyTimeout, tokenScope, tokenURI, mintTimeout, cachesTokens, minimumRemaining, userPerMinute, userBurst, addressPerMinute,
     addressBurst, cleanupMinutes, subjectSalt, listen, corsOrigins,
   ]
-
-  // MARK: Checks
-
-  static func problem(_ url: String) -> String? {
-    let isPlainHere = ["http://127.0.0.1", "http://localhost", "http://[::1]"].contains(where: url.hasPrefix)
-    return url.hasPrefix("https://") || isPlainHere ? nil : "an https:// address"
-  }
-
-  @Sendable private static func serviceAccountProblem(_ json: String) -> String? {
-    do throws(ServiceAccountKeyError) {
-      _ = try ServiceAccountKey(json: json)
-      return nil
-    } catch {
-      return "the key file of a service account: \(error)"
-    }
-  }
 }

@@ -13,7 +13,11 @@ internal import ServiceKit
 struct TokenBroker: Sendable {
   let pipeline: BrokerPipeline
   private let keys: JWKSCache
+  private let cloud: CloudIdentity
   private let sweep: RateLimitSweep
+  private let uses: CapabilityUseSweep
+  private let switches: KillSwitchStore
+  private let watch: KillSwitchWatch
   private let context: ServiceContext
 
   init(_ context: ServiceContext, _ providers: IdentityProviders) throws {
@@ -26,27 +30,46 @@ struct TokenBroker: Sendable {
     let policy = GoogleIDTokenPolicy(
       issuer: settings[BrokerKeys.issuer], audiences: settings[BrokerKeys.clientIDs],
       clockSkew: .seconds(settings[BrokerKeys.clockSkewSeconds]))
+    cloud = try CloudIdentity(context, clock)
+    switches = KillSwitchStore(context.database)
+    watch = KillSwitchWatch(switches)
     let salt = settings[BrokerKeys.subjectSalt].map { SaltedSubjects.Salt.given(Array($0.utf8)) }
     pipeline = BrokerPipeline(
       rules: Self.rules(settings),
       tokens: GoogleIdentities(verifier: GoogleIDTokenVerifier(policy, keys: keys, loops: loops, clock: clock)),
       limits: SharedLimits(store: RateLimitStore(context.database, loops: loops)),
       subjects: SaltedSubjects(salt: salt ?? .stored(SubjectSaltStore(context.database))),
-      cloud: GoogleAccessTokens(source: try Self.source(context, clock), monotonic: clock.now, now: now),
-      audit: DurableAudit(store: IssuanceStore(context.database, loops: loops)), journal: BrokerJournal(context.log), now: now)
+      cloud: cloud.tokens(now: now), audit: DurableAudit(store: IssuanceStore(context.database, loops: loops)), stops: watch,
+      journal: BrokerJournal(context.log), now: now)
     sweep = RateLimitSweep(context.database)
+    uses = CapabilityUseSweep(context.database)
     self.context = context
   }
+
+  /// Ends the start when a capability has the broker's own account.
+  func checkOwnAccount() async throws { try await cloud.checkOwnAccount() }
 
   /// What it serves and what runs beside it.
   var parts: ServiceParts {
     context.health.set(Self.keysCondition, holds: false)
     return ServiceParts(
-      services: [TokenBrokerService.routes(TokenBrokerHandlers(broker: pipeline, proxies: context.proxies))],
+      services: [
+        TokenBrokerService.routes(TokenBrokerHandlers(broker: pipeline, proxies: context.proxies)),
+        BrokerAdminService.routes(admin),
+      ],
       // The order of the broker's work is a contract: the limit by address comes before any look at the token.
       guards: [.googleIDToken: .handlers],
       http: BrokerHTTPRoutes(broker: pipeline, proxies: context.proxies).routes,
-      jobs: [BackgroundJob("first keys", fetchFirstKeys), BackgroundJob("limit sweep", sweepLimits)])
+      jobs: [
+        BackgroundJob("first keys", fetchFirstKeys), BackgroundJob("limit sweep", sweepLimits),
+        BackgroundJob("kill switches", watchSwitches),
+      ])
+  }
+
+  private var admin: BrokerAdminHandlers {
+    BrokerAdminHandlers(
+      ledger: LedgerStore(context.database), switches: switches, watch: watch, subjects: pipeline.subjects,
+      capabilities: pipeline.rules.capabilities.names, now: pipeline.now, log: context.log)
   }
 
   // MARK: Jobs
@@ -67,13 +90,17 @@ struct TokenBroker: Sendable {
     }
   }
 
+  @Sendable private func watchSwitches() async throws { try await watch.run(on: context.loops.loops[0], context.log) }
+
   @Sendable private func sweepLimits() async throws {
     let idle = Duration.seconds(60 * context.settings[BrokerKeys.cleanupMinutes])
     while true {
       try await context.loops.loops[0].sleep(for: idle / 2)
       do {
         let removed = try await sweep.remove(idleSince: pipeline.now().advanced(by: .zero - idle))
-        context.log.debug("idle limits removed", metadata: ["count": "\(removed)"])
+        // A day's grace, for copies whose clocks are behind.
+        let old = try await uses.remove(before: pipeline.now().advanced(by: .seconds(-86_400)))
+        context.log.debug("idle limits removed", metadata: ["count": "\(removed)", "counts_of_past_days": "\(old)"])
       } catch {
         context.log.warning("idle limits not removed", metadata: ["cause": "\(error)"])
       }
@@ -88,16 +115,20 @@ struct TokenBroker: Sendable {
       addressLimit: RateLimit(perMinute: settings[BrokerKeys.addressPerMinute], burst: settings[BrokerKeys.addressBurst]),
       userLimit: RateLimit(perMinute: settings[BrokerKeys.userPerMinute], burst: settings[BrokerKeys.userBurst]),
       gate: DomainGate(settings[BrokerKeys.allowedDomain]), gatesWhoAmI: settings[BrokerKeys.gatesWhoAmI],
-      capabilities: CapabilityCatalogue(defaultScopes: scopes))
+      capabilities: capabilities(settings, scopes))
   }
 
-  private static func source(_ context: ServiceContext, _ clock: ProviderClock) throws -> any CloudTokenSource {
-    let settings = context.settings
-    let minter = ServiceAccountMinter(
-      try ServiceAccountKey(json: settings[BrokerKeys.serviceAccount]), tokenURI: settings[BrokerKeys.tokenURI],
-      timeout: settings[BrokerKeys.mintTimeout], over: context.outbound, clock: clock, log: context.log)
-    guard settings[BrokerKeys.cachesTokens] else { return minter }
-    return MintCache(
-      minter, minimumRemaining: settings[BrokerKeys.minimumRemaining], on: context.loops.loops[0], clock: clock)
+  private static func capabilities(_ settings: Settings, _ defaultScopes: [String]) -> CapabilityCatalogue {
+    let own = Dictionary(settings[CloudKeys.capabilityIssuesPerDay].map { ($0.name, $0.perDay) }) { first, _ in first }
+    func cap(_ name: String) -> Int? {
+      let perDay = own[name] ?? settings[CloudKeys.issuesPerDay]
+      return perDay == 0 ? nil : perDay
+    }
+    return CapabilityCatalogue(
+      defaultScopes: defaultScopes, defaultPerDay: cap(CapabilityCatalogue.defaultName),
+      named: settings[CloudKeys.capabilities].map {
+        // The one scope that Speech-to-Text and Gemini both take; what it opens is what the account may do.
+        Capability(name: $0.name, scopes: [Impersonation.callerScope], account: $0.account, perDay: cap($0.name))
+      })
   }
 }

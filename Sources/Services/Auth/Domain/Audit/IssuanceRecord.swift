@@ -18,6 +18,8 @@ public struct IssuanceRecord: Sendable, Hashable {
   public var audience: String
   /// The capability asked for.
   public var capability: String
+  /// The service account that was impersonated; empty for the default token.
+  public var account: String
   /// The scopes, separated by blanks; empty when no token was asked of the cloud.
   public var scope: String
   /// When the token runs out, if one was handed out and that is known.
@@ -33,13 +35,15 @@ public struct IssuanceRecord: Sendable, Hashable {
 
   /// A record.
   public init(
-    at: Moment, subject: SubjectHash, audience: String, capability: String, scope: String = "", expiresAt: Moment? = nil,
+    at: Moment, subject: SubjectHash, audience: String, capability: String, account: String = "", scope: String = "",
+    expiresAt: Moment? = nil,
     address: String, requestID: String, outcome: Outcome, reason: String = ""
   ) {
     self.at = at
     self.subject = subject
     self.audience = audience
     self.capability = capability
+    self.account = account
     self.scope = scope
     self.expiresAt = expiresAt
     self.address = address

@@ -14,9 +14,13 @@ public enum BrokerStep: Sendable, Hashable, CaseIterable {
   case limitUser
   /// Find what is asked for.
   case chooseCapability
+  /// Turn away who asks for what an operator has stopped.
+  case checkStop
+  /// Turn away who is known to have had enough for the day.
+  case checkCap
   /// Get the cloud token.
   case mint
-  /// Write down that it is handed out; only then is it.
+  /// Write down that it is handed out, if it still may be; only then is it.
   case record
 }
 
@@ -34,8 +38,9 @@ public enum BrokerOperation: String, Sendable, Hashable, CaseIterable {
     switch self {
     case .exchange:
       [
-        .limitAddress, .readAuthorization, .verifyToken, .gateDomain, .requireSubject, .limitUser, .chooseCapability, .mint,
-        .record,
+        .limitAddress, .readAuthorization, .verifyToken, .gateDomain, .requireSubject, .limitUser, .chooseCapability, .checkStop,
+        .checkCap,
+        .mint, .record,
       ]
     case .whoAmI:
       [.limitAddress, .readAuthorization, .verifyToken] + (gatesWhoAmI ? [.gateDomain] : []) + [.requireSubject, .limitUser]

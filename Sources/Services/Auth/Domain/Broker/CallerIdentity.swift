@@ -46,6 +46,13 @@ public struct SubjectHash: Sendable, Hashable, CustomStringConvertible {
   /// Wraps a hash.
   public init(bytes: [UInt8]) { self.bytes = bytes }
 
+  /// Reads what ``description`` writes, 32 hexadecimal digits in lower case; nil for anything else.
+  public init?(_ text: String) {
+    let digits = text.utf8.map { (0x30...0x39).contains($0) ? $0 - 0x30 : (0x61...0x66).contains($0) ? $0 - 0x57 : 0xff }
+    guard digits.count == 32, !digits.contains(0xff) else { return nil }
+    bytes = stride(from: 0, to: 32, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+  }
+
   /// The first 16 bytes in hexadecimal: enough to tell people apart.
   public var description: String {
     let digits = Array("0123456789abcdef".utf8)

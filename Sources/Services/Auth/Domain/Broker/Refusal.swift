@@ -16,6 +16,10 @@ public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
     case userLimited
     /// The capability asked for is not configured.
     case unknownCapability
+    /// An operator has stopped the capability.
+    case capabilityStopped
+    /// The person has had as many tokens as it may have in a day.
+    case capReached
     /// Google gave no access token.
     case mintFailed
     /// The keys that tokens are judged by could not be had.
@@ -57,6 +61,8 @@ extension Refusal.Kind {
     case .noSubject: "no subject"
     case .userLimited: "rate limit (user)"
     case .unknownCapability: "unknown capability"
+    case .capabilityStopped: "capability stopped"
+    case .capReached: "daily cap reached"
     case .mintFailed: "token mint failed"
     case .keysUnavailable: "keys unavailable"
     case .limiterUnavailable: "rate limiter unavailable"
@@ -75,6 +81,8 @@ extension Refusal.Kind {
     case .noSubject: "NO_SUBJECT"
     case .userLimited: "RATE_LIMITED_USER"
     case .unknownCapability: "UNKNOWN_CAPABILITY"
+    case .capabilityStopped: "CAPABILITY_STOPPED"
+    case .capReached: "CAP_REACHED"
     case .mintFailed: "MINT_FAILED"
     case .keysUnavailable: "KEYS_UNAVAILABLE"
     case .limiterUnavailable: "LIMITER_UNAVAILABLE"
@@ -84,10 +92,10 @@ extension Refusal.Kind {
   }
 
   /// Whether it goes into the audit: what a known caller was denied, or what failed for one. Refusals by a limiter do not:
-  /// whoever floods the service would fill the table.
+  /// whoever floods the service would fill the table. A day's cap puts its own first refusal on record.
   public var isAudited: Bool {
     switch self {
-    case .wrongDomain, .unknownCapability, .mintFailed: true
+    case .wrongDomain, .unknownCapability, .capabilityStopped, .mintFailed: true
     default: false
     }
   }

@@ -9,6 +9,11 @@ public struct LimitKey: Sendable, Hashable, CustomStringConvertible {
   /// The bucket of a person, known by the salted hash of the subject alone.
   public static func user(_ subject: SubjectHash) -> LimitKey { LimitKey(text: "user:\(subject)") }
 
+  /// What a person may have of a capability in a day.
+  public static func cap(_ capability: String, _ subject: SubjectHash) -> LimitKey {
+    LimitKey(text: "cap:\(capability):\(subject)")
+  }
+
   /// The text.
   public var description: String { text }
 }

@@ -1,48 +1,67 @@
 public import AuthDomain
 public import EventLoop
 public import PostgreSQL
+internal import Synchronization
 
-/// The audit of handed out tokens: rows are added and never changed.
+/// The ledger of tokens: rows are added and never changed. It decides what is handed out, since only it knows what all copies of
+/// the service have handed out before, and what an operator has stopped a moment ago.
 public final class IssuanceStore: Sendable {
   private typealias Batcher = WriteBatcher<IssuanceRecord, Void>
+  private typealias Judge = WriteBatcher<IssuanceStatement.Issue, IssuanceDecision>
 
   private let batchers: PerLoop<Batcher>
+  private let judges: PerLoop<Judge>
+  /// Who has had enough for the day: a cap that is reached is not asked about each time.
+  private let capped: Mutex<RefusalMemory>
 
-  /// The audit in `database`.
+  /// The ledger in `database`.
   ///
   /// - Parameters:
   ///   - database: Where the records go.
   ///   - loops: The loops that write, each its own batches.
   ///   - patience: How long a statement may take: its callers wait for their tokens meanwhile.
-  public init(_ database: Database, loops: [EventLoop], patience: Duration = .seconds(5)) {
+  ///   - rememberedCaps: How many reached caps are remembered at most.
+  public init(
+    _ database: Database, loops: [EventLoop], patience: Duration = .seconds(5), rememberedCaps: Int = 65_536
+  ) {
+    capped = Mutex(RefusalMemory(capacity: rememberedCaps))
     batchers = PerLoop(loops) { loop in
       Batcher(on: loop) { records throws(DatabaseError) in
         let deadline = MonotonicInstant.now().advanced(by: patience)
-        try await database.execute(Self.insert(records), deadline: deadline)
+        try await database.execute(IssuanceStatement.insert(records), deadline: deadline)
         return records.map { _ in }
+      }
+    }
+    judges = PerLoop(loops) { loop in
+      Judge(on: loop) { issues throws(DatabaseError) in
+        let deadline = MonotonicInstant.now().advanced(by: patience)
+        let rows: [(UUID, String)] = try await database.rows(IssuanceStatement.issue(issues), deadline: deadline)
+        let reasons = Dictionary(rows) { first, _ in first }
+        return issues.map { IssuanceStatement.decision(reasons[$0.id]) }
       }
     }
   }
 
-  /// Adds a record; it is durable when this returns.
+  /// Adds the record of a denial; it is durable when this returns.
   ///
   /// - Throws: ``PostgreSQL/DatabaseError`` when it is not, or when nobody can say.
   public func add(_ record: IssuanceRecord) async throws(DatabaseError) { try await batchers.here.submit(record) }
 
-  private static func insert(_ records: [IssuanceRecord]) -> Query {
-    // An array has no NULLs here: the end of time stands for a token whose end is not known.
-    let expiries = records.map { $0.expiresAt.map { Timestamp($0) } ?? .distantFuture }
-    return """
-      insert into auth.token_issuance (
-        id, subject_hash, issued_at, audience, capability, scope, expires_at, client_address, request_id, outcome, reason)
-      select q.id, q.subject_hash, q.issued_at, q.audience, q.capability, q.scope, nullif(q.expires_at, 'infinity'),
-        q.client_address, q.request_id, q.outcome, q.reason
-      from unnest(
-        \(records.map { UUID.v7(at: Timestamp($0.at)) }), \(records.map(\.subject.description)),
-        \(records.map { Timestamp($0.at) }), \(records.map(\.audience)), \(records.map(\.capability)), \(records.map(\.scope)),
-        \(expiries), \(records.map(\.address)), \(records.map(\.requestID)), \(records.map(\.outcome.rawValue)),
-        \(records.map(\.reason)))
-        as q (id, subject_hash, issued_at, audience, capability, scope, expires_at, client_address, request_id, outcome, reason)
-      """
+  /// Adds the record of a token that is about to be handed out, or of its denial when its capability is stopped or the person has
+  /// had `perDay` of them on the record's day. Either is durable when this returns. All in one statement, with the counting.
+  ///
+  /// - Throws: ``PostgreSQL/DatabaseError`` when nobody can say: then the token is not handed out.
+  public func issue(_ record: IssuanceRecord, perDay: Int?) async throws(DatabaseError) -> IssuanceDecision {
+    let id = UUID.v7(at: Timestamp(record.at))
+    let decision = try await judges.here.submit(.init(id: id, record: record, cap: perDay.map { Int32(clamping: $0) } ?? .max))
+    if decision == .capReached {
+      capped.withLock { $0.remember(.cap(record.capability, record.subject), until: record.at.nextDay) }
+    }
+    return decision
+  }
+
+  /// Whether it is known in this process that the person has had enough for the day.
+  public func isCapped(_ subject: SubjectHash, _ capability: String, at now: Moment) -> Bool {
+    capped.withLock { $0.refusal(of: .cap(capability, subject), at: now) } != nil
   }
 }

@@ -1,0 +1,71 @@
+internal import EventLoop
+internal import Logging
+internal import OpenID
+internal import Outbound
+
+/// Asks an endpoint for a token, again where that may help.
+///
+/// Three attempts within its timeout: after a network failure, 408, 429, 500, 503, 504, or an error that says that it will pass;
+/// 1 s and 2 s apart, give or take a tenth.
+struct TokenExchange: Sendable {
+  private static let attempts = 3
+
+  /// Reads an answer that came at some moment.
+  typealias Reading<Value> = (HTTPResponse, MonotonicInstant) -> Result<Value, TokenAnswer.Failure>
+
+  /// How long all attempts may take together.
+  let timeout: Duration
+  let http: any HTTPSending
+  let clock: ProviderClock
+  let log: Logger
+
+  /// What the endpoint hands out.
+  ///
+  /// - Parameters:
+  ///   - read: What becomes of an answer.
+  ///   - request: Makes the request, anew for each attempt: what it shows may be dated.
+  func run<Value>(
+    _ read: Reading<Value>, request: () async throws(MintError) -> HTTPRequest
+  ) async throws(MintError) -> Value {
+    let deadline = clock.now().advanced(by: timeout)
+    var attempt = 1
+    while true {
+      let failure: TokenAnswer.Failure
+      switch try await ask(try await request(), until: deadline, read) {
+      case .success(let value): return value
+      case .failure(let found): failure = found
+      }
+      let pause = Duration.seconds(1 << (attempt - 1)) * (0.9 + 0.2 * clock.random())
+      guard failure.mayPass, attempt < Self.attempts, clock.now().advanced(by: pause) < deadline else { throw failure.error }
+      log.warning("minting again", metadata: ["attempt": "\(attempt)", "error": "\(failure.error)", "pause": "\(pause)"])
+      do { try await clock.sleep(pause) } catch { throw MintError(.cancelled) }
+      attempt += 1
+    }
+  }
+
+  private func ask<Value>(
+    _ request: HTTPRequest, until deadline: MonotonicInstant, _ read: Reading<Value>
+  ) async throws(MintError) -> Result<Value, TokenAnswer.Failure> {
+    var request = request
+    request.deadline = deadline
+    request.timeout = timeout
+    request.maximumResponseSize = 1 << 20
+    request.retry = RetryPolicy.never
+    let response: HTTPResponse
+    do { response = try await http.send(request) } catch {
+      if error.code == .cancelled { throw MintError(.cancelled) }
+      let mayPass = [.connectFailed, .connectionLost, .timeout].contains(error.code)
+      return .failure(.init(error: MintError(.unreachable, detail: "\(error.code)"), mayPass: mayPass))
+    }
+    return read(response, clock.now())
+  }
+}
+
+extension HTTPRequest {
+  /// A form to a token endpoint.
+  static func form(_ url: String, _ fields: String) -> HTTPRequest {
+    HTTPRequest(
+      .post, url, headers: ["Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"],
+      body: Array(fields.utf8))
+  }
+}

@@ -1,0 +1,140 @@
+internal import AuthDomain
+internal import AuthStore
+internal import JOSE
+internal import Logging
+internal import ParleyAPI
+internal import PostgreSQL
+internal import RPC
+internal import WellKnown
+
+/// The broker's ledger and kill switches for operators.
+struct BrokerAdminHandlers: BrokerAdminService.Handlers {
+  private static let defaultPageSize = 50
+  private static let maximumPageSize = 500
+  private static let maximumReasonLength = 500
+
+  let ledger: LedgerStore
+  let switches: KillSwitchStore
+  let watch: KillSwitchWatch
+  let subjects: any SubjectHashing
+  /// What there is to stop.
+  let capabilities: Set<String>
+  let now: @Sendable () -> Moment
+  let log: Logger
+
+  func getLedger(_ request: GetLedgerRequest, _ call: CallContext) async throws -> GetLedgerResponse {
+    let filter = try await filter(request)
+    let size = try pageSize(request.pageSize)
+    var before: UUID?
+    if !request.pageToken.isEmpty {
+      before = Base64URL.decode(request.pageToken).flatMap { UUID(bytes: $0) }
+      guard before != nil else { throw Self.invalid("page_token is not one that was handed out") }
+    }
+    // One more than is wanted tells whether there is another page.
+    var entries = try await ledger.entries(filter, before: before, count: size + 1)
+    let isLast = entries.count <= size
+    entries = Array(entries.prefix(size))
+    let next = isLast ? nil : entries.last.flatMap { UUID($0.id) }.map { Base64URL.encode($0.bytes) }
+    return GetLedgerResponse(entries: entries.map(ParleyAPI.LedgerEntry.init), nextPageToken: next ?? "")
+  }
+
+  func setKillSwitch(_ request: SetKillSwitchRequest, _ call: CallContext) async throws -> SetKillSwitchResponse {
+    guard request.capability == AuthDomain.KillSwitch.all || capabilities.contains(request.capability) else {
+      // The configured names are no secret to an operator, and a mistyped one would stop nothing.
+      let known = capabilities.sorted().joined(separator: ", ")
+      throw Refusal(.unknownCapability).rpcError(saying: "unknown capability; there are \(known), and * for all")
+    }
+    guard (1...Self.maximumReasonLength).contains(request.reason.count) else {
+      throw Self.invalid("reason has 1 to \(Self.maximumReasonLength) characters")
+    }
+    let operatorName = call.peerIdentity?.name ?? ""
+    let result = try await switches.set(
+      AuthDomain.KillSwitch(
+        capability: request.capability, isStopped: request.stopped, reason: request.reason, changedAt: now(),
+        changedBy: operatorName))
+    log.warning(
+      request.stopped ? "capability stopped" : "capability resumed",
+      metadata: ["capability": "\(request.capability)", "operator": "\(operatorName)", "reason": "\(request.reason)"])
+    // This copy need not wait for its next look; if it cannot look now, the ledger still knows.
+    try? await watch.refresh()
+    return SetKillSwitchResponse(killSwitch: ParleyAPI.KillSwitch(result))
+  }
+
+  func getKillSwitches(_ request: GetKillSwitchesRequest, _ call: CallContext) async throws -> GetKillSwitchesResponse {
+    GetKillSwitchesResponse(killSwitches: try await switches.all().map(ParleyAPI.KillSwitch.init))
+  }
+
+  // MARK: Requests
+
+  private func filter(_ request: GetLedgerRequest) async throws -> LedgerFilter {
+    guard request.subject.isEmpty || request.subjectHash.isEmpty else {
+      throw Self.invalid("subject and subject_hash are given; one of them names a person")
+    }
+    var subject: SubjectHash?
+    if !request.subject.isEmpty {
+      do throws(PortFailure) { subject = try await subjects.hash(request.subject) } catch {
+        throw Refusal(error, .auditUnavailable).rpcError
+      }
+    } else if !request.subjectHash.isEmpty {
+      subject = SubjectHash(request.subjectHash)
+      guard subject != nil else { throw Self.invalid("subject_hash is not 32 hexadecimal digits in lower case") }
+    }
+    let capability = request.capability.isEmpty ? nil : request.capability
+    guard let filter = LedgerFilter(subject: subject, capability: capability) else {
+      throw Self.invalid("a user or a capability is needed")
+    }
+    return filter
+  }
+
+  private func pageSize(_ wanted: Int32) throws -> Int {
+    guard (0...Self.maximumPageSize).contains(Int(wanted)) else {
+      throw Self.invalid("page_size is 0 to \(Self.maximumPageSize)")
+    }
+    return wanted == 0 ? Self.defaultPageSize : Int(wanted)
+  }
+
+  private static func invalid(_ message: String) -> RPCError {
+    RPCError(
+      .invalidArgument, message,
+      details: [.errorInfo(reason: "INVALID_REQUEST", domain: Refusal.domain, metadata: [:])])
+  }
+}
+
+extension Refusal {
+  /// The refusal with another text than callers of the broker get.
+  fileprivate func rpcError(saying message: String) -> RPCError {
+    RPCError(kind.code, message, details: [.errorInfo(reason: kind.reason, domain: Self.domain, metadata: [:])])
+  }
+}
+
+extension ParleyAPI.LedgerEntry {
+  init(_ entry: AuthDomain.LedgerEntry) {
+    let record = entry.record
+    let outcome: LedgerOutcome =
+      switch record.outcome {
+      case .issued: .issued
+      case .denied: .denied
+      case .failed: .failed
+      }
+    self.init(
+      id: entry.id, at: .init(record.at), subjectHash: record.subject.description, audience: record.audience,
+      capability: record.capability, account: record.account, scope: record.scope,
+      expiresAt: record.expiresAt.map { .init($0) }, clientAddress: record.address, requestID: record.requestID,
+      outcome: outcome, reason: record.reason)
+  }
+}
+
+extension ParleyAPI.KillSwitch {
+  init(_ found: AuthDomain.KillSwitch) {
+    self.init(
+      capability: found.capability, stopped: found.isStopped, reason: found.reason, changedAt: .init(found.changedAt),
+      changedBy: found.changedBy)
+  }
+}
+
+extension GoogleProtobuf.Timestamp {
+  /// The moment in the form of the API.
+  fileprivate init(_ moment: Moment) {
+    self.init(seconds: moment.seconds, nanos: Int32((moment.microseconds - moment.seconds * 1_000_000) * 1000))
+  }
+}

@@ -1,0 +1,25 @@
+/// Whether tokens of a capability are handed out, as an operator has decided.
+public struct KillSwitch: Sendable, Hashable {
+  /// The name of the switch that stops every capability.
+  public static let all = "*"
+
+  /// The capability, or ``all``.
+  public var capability: String
+  /// Whether nothing is handed out.
+  public var isStopped: Bool
+  /// Why, in the operator's words.
+  public var reason: String
+  /// When it was set last.
+  public var changedAt: Moment
+  /// Who set it.
+  public var changedBy: String
+
+  /// A switch.
+  public init(capability: String, isStopped: Bool, reason: String, changedAt: Moment, changedBy: String) {
+    self.capability = capability
+    self.isStopped = isStopped
+    self.reason = reason
+    self.changedAt = changedAt
+    self.changedBy = changedBy
+  }
+}

@@ -1,0 +1,95 @@
+internal import AuthDomain
+internal import PostgreSQL
+
+/// What is written to the ledger.
+enum IssuanceStatement {
+  /// A token that is about to be handed out.
+  struct Issue: Sendable {
+    let id: UUID
+    let record: IssuanceRecord
+    /// How many of its capability the person may have on the record's day.
+    let cap: Int32
+  }
+
+  private static let stopped = "CAPABILITY_STOPPED"
+  private static let capReached = "CAP_REACHED"
+
+  /// Adds records as they are.
+  static func insert(_ records: [IssuanceRecord]) -> Query {
+    """
+    insert into auth.token_issuance (
+      id, subject_hash, issued_at, audience, capability, account, scope, expires_at, client_address, request_id, outcome, reason)
+    select q.id, q.subject_hash, q.issued_at, q.audience, q.capability, q.account, q.scope, nullif(q.expires_at, 'infinity'),
+      q.client_address, q.request_id, q.outcome, q.reason
+    from unnest(
+      \(records.map { UUID.v7(at: Timestamp($0.at)) }), \(part: columns(records)), \(records.map(\.outcome.rawValue)),
+      \(records.map(\.reason)))
+      as q (id, subject_hash, issued_at, audience, capability, account, scope, expires_at, client_address, request_id, outcome, reason)
+    """
+  }
+
+  /// Judges what is about to be handed out, counts it, and adds the records of what became of it.
+  ///
+  /// Rows of the count are locked in the order of their keys, so that two statements never wait for each other. Of several tokens
+  /// of one person the first get what is left of the day.
+  static func issue(_ issues: [Issue]) -> Query {
+    let records = issues.map(\.record)
+    return """
+      with asked as (
+        select q.*, (q.issued_at at time zone 'UTC')::date as day,
+          exists (
+            select from auth.kill_switch s where s.is_stopped and s.capability in (\(KillSwitch.all), q.capability)) as is_stopped
+        from unnest(\(issues.map(\.id)), \(part: columns(records)), \(issues.map(\.cap))) with ordinality
+          as q (id, subject_hash, issued_at, audience, capability, account, scope, expires_at, client_address, request_id, cap, place)
+      ), wanted as (
+        select subject_hash collate "C" as subject_hash, capability collate "C" as capability, day, count(*)::integer as asked,
+          min(cap) as cap
+        from asked where not is_stopped group by 1, 2, 3
+      ), counted as (
+        insert into auth.capability_use as use (subject_hash, capability, day, issued, asked, cap, granted)
+        select subject_hash, capability, day, least(asked, cap), asked, cap, least(asked, cap)
+        from wanted order by subject_hash, capability, day
+        on conflict (subject_hash, capability, day) do update set
+          issued = use.issued + greatest(0, least(excluded.asked, excluded.cap - use.issued)),
+          asked = excluded.asked,
+          cap = excluded.cap,
+          granted = greatest(0, least(excluded.asked, excluded.cap - use.issued))
+        returning subject_hash, capability, day, granted
+      ), judged as (
+        select a.*, case
+          when a.is_stopped then \(stopped)
+          when row_number() over (partition by a.subject_hash, a.capability, a.day, a.is_stopped order by a.place)
+            > coalesce(c.granted, 0) then \(capReached)
+          else '' end as reason
+        from asked a left join counted c
+          on c.subject_hash = a.subject_hash and c.capability = a.capability and c.day = a.day
+      )
+      insert into auth.token_issuance (
+        id, subject_hash, issued_at, audience, capability, account, scope, expires_at, client_address, request_id, outcome, reason)
+      select id, subject_hash, issued_at, audience, capability, account, scope,
+        case when reason = '' then nullif(expires_at, 'infinity') end, client_address, request_id,
+        case when reason = '' then 'issued' else 'denied' end, reason
+      from judged
+      returning id, reason
+      """
+  }
+
+  /// What a returned reason means; an issue that came back without one was not written, and is not handed out.
+  static func decision(_ reason: String?) -> IssuanceDecision {
+    switch reason {
+    case "": .issued
+    case capReached: .capReached
+    default: .stopped
+    }
+  }
+
+  private static func columns(_ records: [IssuanceRecord]) -> Query {
+    // An array has no NULLs here: the end of time stands for a token whose end is not known.
+    let expiries = records.map { $0.expiresAt.map { Timestamp($0) } ?? .distantFuture }
+    return """
+      \(records.map(\.subject.description)), \(records.map { Timestamp($0.at) }), \(records.map(\.audience)),
+      \(records.map(\.capability)), \(records.map(\.account)), \(records.map(\.scope)), \(expiries),
+      \(records.map(\.address)), \(records.map(\.requestID))
+      """
+  }
+}

@@ -1,0 +1,49 @@
+public import AuthDomain
+public import PostgreSQL
+
+/// The switches that stop capabilities, shared by all copies of the service.
+public struct KillSwitchStore: Sendable {
+  private let database: Database
+
+  /// The switches in `database`.
+  public init(_ database: Database) { self.database = database }
+
+  /// All that were ever set, by name.
+  public func all() async throws(DatabaseError) -> [KillSwitch] {
+    let rows: [(String, Bool, String, Timestamp, String)] = try await database.reads.rows(
+      "select capability, is_stopped, reason, changed_at, changed_by from auth.kill_switch order by capability")
+    return rows.map(Self.killSwitch)
+  }
+
+  /// Sets a switch and puts that on record, both or neither. One that stands so already, for the same reason, stays as it is.
+  ///
+  /// - Returns: How it stands now.
+  public func set(_ wanted: KillSwitch) async throws(DatabaseError) -> KillSwitch {
+    let rows: [(String, Bool, String, Timestamp, String)] = try await database.rows(
+      """
+      with changed as (
+        insert into auth.kill_switch as switch (capability, is_stopped, reason, changed_at, changed_by)
+        values (
+          \(wanted.capability), \(wanted.isStopped), \(wanted.reason), \(Timestamp(wanted.changedAt)), \(wanted.changedBy))
+        on conflict (capability) do update set
+          is_stopped = excluded.is_stopped, reason = excluded.reason, changed_at = excluded.changed_at,
+          changed_by = excluded.changed_by
+        where (switch.is_stopped, switch.reason) is distinct from (excluded.is_stopped, excluded.reason)
+        returning *
+      ), recorded as (
+        insert into auth.kill_switch_change (id, capability, is_stopped, reason, changed_at, changed_by)
+        select \(UUID.v7(at: Timestamp(wanted.changedAt))), capability, is_stopped, reason, changed_at, changed_by from changed
+      )
+      select capability, is_stopped, reason, changed_at, changed_by from changed
+      union all
+      select capability, is_stopped, reason, changed_at, changed_by from auth.kill_switch
+      where capability = \(wanted.capability) and not exists (select from changed)
+      """)
+    guard let row = rows.first else { throw DatabaseError(.queryFailed, "a switch that was set is not there") }
+    return Self.killSwitch(row)
+  }
+
+  private static func killSwitch(_ row: (String, Bool, String, Timestamp, String)) -> KillSwitch {
+    KillSwitch(capability: row.0, isStopped: row.1, reason: row.2, changedAt: Moment(row.3), changedBy: row.4)
+  }
+}
