@@ -176,7 +176,7 @@ class Run:
 
 def main(arguments):
     from faults import ALL
-    from ground import Ground
+    from chaos_ground import Ground
     from ledger import Ledger
     from load import Load
 

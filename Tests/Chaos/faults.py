@@ -13,7 +13,7 @@ from typing import Callable
 
 import grpc
 
-from ground import AUTH, LEDGER
+from chaos_ground import AUTH, LEDGER
 from load import CLEAR
 from network import BASE, CLIENTS
 from stack import await_true, run

@@ -10,7 +10,7 @@ from collections import Counter
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from ground import AUTH, LEDGER
+from chaos_ground import AUTH, LEDGER
 from ledger import Entry
 
 OK = grpc.StatusCode.OK
