@@ -166,13 +166,17 @@ let package = Package(
     floor("Providers/OpenID", "OpenID", ["EventLoop", "JOSE", "JSON", "Outbound", log], exclude: ["README.md"]),
     floor("Providers/Google", "GoogleProvider", ["OpenID", "EventLoop", "JOSE", "JSON", "Outbound", log], exclude: ["README.md"]),
 
+    floor(
+      "Providers/RevenueCat", "RevenueCatProvider", ["OpenID", "EventLoop", "JSON", "Outbound", log], exclude: ["README.md"]),
+
     // Services
     floor("Services/Auth/Domain", "AuthDomain"),
     floor("Services/Auth/Store", "AuthStore", ["AuthDomain", "EventLoop", "PostgreSQL"]),
     floor(
       "Services/Auth/API", "AuthAPI",
       [
-        "AuthDomain", "AuthStore", "ParleyAPI", "OpenID", "GoogleProvider", "ServiceKit", "EventLoop", "RPC", "RPCServer", "MessagesCore",
+        "AuthDomain", "AuthStore", "ParleyAPI", "OpenID", "GoogleProvider", "RevenueCatProvider", "ServiceKit", "EventLoop", "RPC",
+        "RPCServer", "MessagesCore",
         "WellKnown", "JSON", "JOSE", "Outbound", "PostgreSQL", "Telemetry", log, metrics,
       ]),
 
@@ -290,7 +294,8 @@ let package = Package(
     tests(
       "Services/AuthTests",
       [
-        "AuthDomain", "AuthStore", "AuthAPI", "ParleyAPI", "OpenID", "GoogleProvider", "ServiceKit", "EventLoop", "RPC", "RPCServer",
+        "AuthDomain", "AuthStore", "AuthAPI", "ParleyAPI", "OpenID", "GoogleProvider", "RevenueCatProvider", "ServiceKit",
+        "EventLoop", "RPC", "RPCServer",
         "RPCClient", "PostgreSQL", "Outbound", "JOSE", "JSON", "TestSupport", log,
       ]),
     tests(
