@@ -9,9 +9,9 @@ public enum AuthService: Service {
   /// `auth`.
   public static let name = "auth"
   /// The broker's keys.
-  public static let configuration: [any ConfigurationKeyDeclaration] = BrokerKeys.all
+  public static let configuration: [any ConfigurationKeyDeclaration] = BrokerKeys.all + Billing.configuration
   /// The broker.
-  public static let services: [ServiceDescriptor] = [TokenBrokerService.descriptor]
+  public static let services: [ServiceDescriptor] = [TokenBrokerService.descriptor] + Billing.services
   /// The schema `auth`.
   public static let migrations: [Migration] = AuthMigrations.all
 
@@ -27,7 +27,7 @@ public enum AuthService: Service {
     if settings[BrokerKeys.keySetURL] != nil, settings[BrokerKeys.discoveryURL] != nil {
       findings.append(.warning(BrokerKeys.discoveryURL, "not used: jwksUrl is set"))
     }
-    return findings
+    return findings + Billing.check(settings)
   }
 
   /// Puts it together.
