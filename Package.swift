@@ -193,7 +193,7 @@ let package = Package(
       ], exclude: ["README.md"]),
     executable(
       "parley-sandbox", at: "Sources/Executables/parley-sandbox",
-      ["EventLoop", "HTTP2", "RPC", "RPCServer", "JOSE", "JSON", arguments], exclude: ["README.md"]),
+      ["EventLoop", "HTTP2", "RPC", "RPCServer", "JOSE", "JSON", "Outbound", arguments], exclude: ["README.md"]),
     executable(
       "protoc-gen-parley", at: "Sources/Executables/protoc-gen-parley",
       ["MessagesCore", "MessagesWire", "WellKnown"]),
@@ -296,7 +296,7 @@ let package = Package(
       [
         "AuthDomain", "AuthStore", "AuthAPI", "ParleyAPI", "OpenID", "GoogleProvider", "RevenueCatProvider", "ServiceKit",
         "EventLoop", "RPC", "RPCServer",
-        "RPCClient", "PostgreSQL", "Outbound", "JOSE", "JSON", "TestSupport", log,
+        "RPCClient", "PostgreSQL", "Outbound", "JOSE", "JSON", "HTTP2", "WellKnown", "TestSupport", log,
       ]),
     tests(
       "Executables/ToolTests",

@@ -97,7 +97,7 @@ struct BillingFixture: Sendable {
       "PARLEY_AUTH_REVENUECAT_API_KEY": FakeRevenueCat.key, "PARLEY_AUTH_REVENUECAT_WEBHOOK_SECRET": secret,
       "PARLEY_AUTH_REVENUECAT_URL": url, "PARLEY_AUTH_REVENUECAT_ENTITLEMENTS": "pro",
       // A slow machine must not look like a slow RevenueCat.
-      "PARLEY_AUTH_REVENUECAT_CHECK_TIMEOUT": "20s",
+      "PARLEY_AUTH_REVENUECAT_CHECK_TIMEOUT": "30s", "PARLEY_AUTH_REVENUECAT_TIMEOUT": "60s",
     ]
     environment.merge(changes.compactMapValues(\.self)) { $1 }
     for (name, value) in changes where value == nil { environment[name] = nil }

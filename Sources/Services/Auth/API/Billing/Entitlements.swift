@@ -41,7 +41,8 @@ public struct Entitlements: Sendable {
     if let until = cache.validity(of: user, at: now) { return (true, until) }
     var record = try await known(user)
     if record.isOpen(until: limit, at: now) == nil, record.askedAt.map({ $0.advanced(by: rules.pause) <= now }) ?? true {
-      let outcome = try await desk.ask(about: user, as: record.customer ?? CustomerID(user), within: rules.checkPatience)
+      let outcome = try await desk.ask(
+        about: user, as: record.customer ?? CustomerID(user), within: rules.checkPatience, since: record)
       guard case .applied(let answered) = outcome else { return (false, now) }
       record = answered
     }

@@ -22,6 +22,8 @@ final class SubscriberDesk: Sendable {
   private struct Question: Hashable {
     let user: UserID
     let customer: CustomerID
+    /// Whether any answer will do that was given since what is known; if not, RevenueCat is asked.
+    let mayBeKnown: Bool
   }
 
   init(
@@ -42,10 +44,11 @@ final class SubscriberDesk: Sendable {
   ///   - user: The account.
   ///   - customer: What RevenueCat is asked for: the linked customer, else the account's own id.
   ///   - patience: How long RevenueCat may take.
+  ///   - record: What the caller knew: an answer that was given since then will do. Nil when RevenueCat is to be asked anyway.
   func ask(
-    about user: UserID, as customer: CustomerID, within patience: Duration
+    about user: UserID, as customer: CustomerID, within patience: Duration, since record: EntitlementRecord? = nil
   ) async throws(BillingRefusal) -> EntitlementStore.AnswerOutcome {
-    let question = Question(user: user, customer: customer)
+    let question = Question(user: user, customer: customer, mayBeKnown: record != nil)
     let flight = flights.withLock { flights in
       if let known = flights[question] { return known }
       let made = SingleFlight<Outcome>(on: loop)
@@ -53,7 +56,7 @@ final class SubscriberDesk: Sendable {
       return made
     }
     let outcome = await flight.join {
-      let outcome = await self.answer(question, patience)
+      let outcome = await self.answer(question, patience, since: record)
       // From here on the next caller asks anew.
       self.flights.withLock { $0[question] = nil }
       return outcome
@@ -62,7 +65,17 @@ final class SubscriberDesk: Sendable {
     return try outcome.get()
   }
 
-  private func answer(_ question: Question, _ patience: Duration) async -> Outcome {
+  private func answer(_ question: Question, _ patience: Duration, since record: EntitlementRecord?) async -> Outcome {
+    if let record {
+      // Who read before an answer came and asks after it would ask again.
+      do throws(DatabaseError) {
+        if let known = try await store.record(of: question.user), known.askedAt != record.askedAt {
+          return .success(.applied(known))
+        }
+      } catch {
+        return failed(.unavailable, question, "\(error)")
+      }
+    }
     let startedAt = now()
     let found: SubscriberAnswer
     do throws(PortFailure) { found = try await subscribers.subscriber(question.customer, within: patience) } catch {

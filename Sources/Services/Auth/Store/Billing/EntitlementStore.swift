@@ -65,6 +65,11 @@ public final class EntitlementStore: Sendable {
       try await CustomerLinks.lock(event.allCustomers, on: transaction)
       let users = try await CustomerLinks.follow(event, at: now, on: transaction)
       for user in users { try await EntitlementRow.lock(user, at: now, on: transaction) }
+      let takers = try await HistoryReader.takers(from: users, on: transaction)
+      for user in takers {
+        try await EntitlementRow.lock(user, at: now, on: transaction)
+        try await self.recompute(user, heardAt: now, on: transaction)
+      }
       for user in users {
         try await self.recompute(user, heardAt: now, on: transaction)
         try await transaction.execute(
@@ -74,7 +79,7 @@ public final class EntitlementStore: Sendable {
           where user_id = \(UUID(user))
           """)
       }
-      return .taken(users)
+      return .taken(users + takers)
     }
   }
 

@@ -22,13 +22,14 @@ enum EventRow {
   }
 
   static func read(
-    of customers: Set<CustomerID>, atMost limit: Int64, on transaction: Transaction
+    of customers: Set<CustomerID>, onlyTransfers: Bool = false, atMost limit: Int64, on transaction: Transaction
   ) async throws(DatabaseError) -> [BillingEvent] {
     let rows: [Row] = try await transaction.rows(
       """
       select event_id, type, is_sandbox, occurred_at, customers, transferred_from, transferred_to, product_id, entitlements,
         expires_at, grace_until, period, reason
       from auth.webhook_event where all_customers && \(customers.map(\.text))
+        and (type = 'TRANSFER' or not \(onlyTransfers))
       order by occurred_at desc, event_id desc limit \(limit)
       """)
     return rows.map(\.event)
@@ -38,12 +39,12 @@ enum EventRow {
     let event: BillingEvent
 
     init(_ row: PostgreSQL.Row) throws(DatabaseError) {
-      let (id, type, isSandbox, at) = try row.decode(as: (String, String, Bool, Timestamp).self)
       let expiresAt: Timestamp? = try row.decode(at: 9)
       let graceUntil: Timestamp? = try row.decode(at: 10)
       let entitlements: [String] = try row.decode(at: 8)
       event = BillingEvent(
-        id: id, type: type, at: Moment(at), isSandbox: isSandbox, customers: try Self.customers(row, 4),
+        id: try row.decode(at: 0), type: try row.decode(at: 1), at: Moment(try row.decode(Timestamp.self, at: 3)),
+        isSandbox: try row.decode(at: 2), customers: try Self.customers(row, 4),
         transferredFrom: try Self.customers(row, 5), transferredTo: try Self.customers(row, 6),
         productID: try row.decode(at: 7), entitlements: entitlements, expiresAt: expiresAt.map { Moment($0) },
         graceUntil: graceUntil.map { Moment($0) }, period: try row.decode(at: 11), reason: try row.decode(at: 12))

@@ -27,4 +27,28 @@ enum HistoryReader {
     let links = try await CustomerLinks.users(of: Array(Set(events.flatMap(\.allCustomers))), on: transaction)
     return BillingHistory(events, links: links, entitlements: entitlements)
   }
+
+  /// The accounts that purchases of these were ever handed on to: what is learned late of the givers changes what they have.
+  static func takers(from users: [UserID], on transaction: Transaction) async throws(DatabaseError) -> [UserID] {
+    var affected = Set(users)
+    var frontier = affected
+    for _ in 0..<maximumTransfers where !frontier.isEmpty {
+      var circle: Set<CustomerID> = []
+      for user in frontier { circle.formUnion(try await CustomerLinks.customers(of: user, on: transaction)) }
+      let transfers = try await EventRow.read(of: circle, onlyTransfers: true, atMost: maximumEvents, on: transaction)
+      guard !transfers.isEmpty else { break }
+      let links = try await CustomerLinks.users(of: Array(Set(transfers.flatMap(\.allCustomers))), on: transaction)
+      let history = BillingHistory([], links: links)
+      func users(_ customers: [CustomerID]) -> Set<UserID> {
+        Set(customers.compactMap { if case .user(let user) = history.party($0) { user } else { nil } })
+      }
+      frontier = transfers.reduce(into: []) { found, transfer in
+        // A customer that was handed on with its purchases counts as its new owner's.
+        if !users(transfer.transferredFrom).isDisjoint(with: affected) { found.formUnion(users(transfer.transferredTo)) }
+      }
+      frontier.subtract(affected)
+      affected.formUnion(frontier)
+    }
+    return affected.subtracting(users).sorted { ($0.high, $0.low) < ($1.high, $1.low) }
+  }
 }
