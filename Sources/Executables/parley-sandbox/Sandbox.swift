@@ -1,5 +1,6 @@
 import EventLoop
 import HTTP2
+import Outbound
 import RPC
 import RPCServer
 import Synchronization
@@ -13,23 +14,36 @@ final class Sandbox: Sendable {
   }
 
   let google: GoogleStandIn
+  let revenueCat = RevenueCatStandIn()
   let faults = FaultPlan()
   let counters = ServedCounters()
   private let log: LogLines
   private let group: EventLoopGroup
   private let server = Mutex<RPCServer?>(nil)
+  /// The way out, for webhooks.
+  private let http: HTTPClient
 
-  /// A sandbox with fresh keys that does not listen yet.
-  init(on group: EventLoopGroup, settings: GoogleSettings = .init(), log: LogLines = .none) throws {
+  /// A sandbox with fresh keys that does not listen yet. Webhooks trust the roots in `caFile`, or the system's.
+  init(on group: EventLoopGroup, settings: GoogleSettings = .init(), caFile: String? = nil, log: LogLines = .none) throws {
     self.group = group
     self.log = log
     google = try GoogleStandIn(settings)
+    var outbound = HTTPClientConfiguration()
+    outbound.caFile = caFile
+    // Whoever is posted to may be away for as long as a test wants.
+    outbound.circuit = nil
+    http = try HTTPClient(loops: group.loops, configuration: outbound)
   }
 
   /// Listens on the loopback interface; port 0 lets the system choose.
   func listen(tls: TLSContext, port: UInt16 = 0, plainPort: UInt16? = nil) throws -> Ports {
-    let control = ControlRoutes(google: google, faults: faults, counters: counters, blocking: group.blocking)
-    let server = RPCServer(on: group, services: [], http: google.routes.flatMap(served) + control.routes)
+    let standIns = google.routes + revenueCat.routes
+    let control = ControlRoutes(
+      google: google, standIns: standIns, faults: faults, counters: counters, blocking: group.blocking)
+    let revenueCatControl = RevenueCatControl(revenueCat: revenueCat, control: control, http: http)
+    let server = RPCServer(
+      on: group, services: [], http: standIns.flatMap(served) + control.routes + revenueCatControl.routes,
+      fallback: patterned(standIns))
     let address = try server.listen(on: .init(.ipv4([127, 0, 0, 1], port: port)), tls: tls)
     let plain = try plainPort.map { try server.listen(on: .init(.ipv4([127, 0, 0, 1], port: $0))) }
     self.server.withLock { $0 = server }
@@ -48,11 +62,27 @@ final class Sandbox: Sendable {
       return server
     }
     await server?.drain(within: .seconds(2))
+    await http.shutDown()
   }
 
-  /// One route under all its paths, with the faults that were asked for, counted and logged.
+  /// What answers for paths with a name in the middle.
+  private func patterned(_ routes: [StandInRoute]) -> HTTPRoute.Handler {
+    let answers = routes.flatMap { route in route.patterns.map { ($0, answer(route)) } }
+    return { request in
+      guard let found = answers.first(where: { $0.0.matches(request.path) }) else { return .text(404, "not found\n") }
+      return try await found.1(request)
+    }
+  }
+
+  /// One route under all its paths.
   private func served(_ route: StandInRoute) -> [HTTPRoute] {
-    let answer: HTTPRoute.Handler = { [faults, counters, log] request in
+    let answer = answer(route)
+    return ([route.path] + route.aliases).map { HTTPRoute($0, answer) }
+  }
+
+  /// What a route answers, with the faults that were asked for, counted and logged.
+  private func answer(_ route: StandInRoute) -> HTTPRoute.Handler {
+    { [faults, counters, log] request in
       let started = MonotonicInstant.now()
       let response = try await faults.apply(to: route.path) {
         request.method == route.method ? try await route.answer(request) : .text(405, "method not allowed\n")
@@ -62,7 +92,6 @@ final class Sandbox: Sendable {
       log.write("\(request.method) \(request.path) \(outcome) in \(MonotonicInstant.now().duration(since: started))")
       return response
     }
-    return ([route.path] + route.aliases).map { HTTPRoute($0, answer) }
   }
 }
 
@@ -74,6 +103,20 @@ struct StandInRoute: Sendable {
   let path: String
   /// Where the real one is to be found on its host, so that only the host needs to be configured.
   var aliases: [String] = []
+  /// The same, for paths with a name in the middle.
+  var patterns: [PathPattern] = []
   /// What answers.
   let answer: HTTPRoute.Handler
+}
+
+/// Paths with one name between a beginning and an end.
+struct PathPattern: Sendable {
+  let prefix: String
+  let suffix: String
+
+  /// Whether a path is one of them.
+  func matches(_ path: String) -> Bool {
+    path.utf8.count > prefix.utf8.count + suffix.utf8.count && path.hasPrefix(prefix) && path.hasSuffix(suffix)
+      && !path.dropFirst(prefix.count).dropLast(suffix.count).contains("/")
+  }
 }

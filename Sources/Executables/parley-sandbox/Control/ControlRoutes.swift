@@ -6,6 +6,8 @@ import RPCServer
 /// What steers the sandbox: only tests and people use these paths, no service does.
 struct ControlRoutes: Sendable {
   let google: GoogleStandIn
+  /// What can be told to fail.
+  let standIns: [StandInRoute]
   let faults: FaultPlan
   let counters: ServedCounters
   /// Where keys are made, which takes a while.
@@ -30,7 +32,8 @@ struct ControlRoutes: Sendable {
     ]
   }
 
-  private func route(_ path: String, _ methods: [String: HTTPRoute.Handler]) -> HTTPRoute {
+  /// A path with what answers each method; a request that is at fault gets 400.
+  func route(_ path: String, _ methods: [String: HTTPRoute.Handler]) -> HTTPRoute {
     HTTPRoute(path) { request in
       guard let handler = methods[request.method] else {
         return .text(405, "method not allowed\n", headers: [("allow", methods.keys.sorted().joined(separator: ", "))])
@@ -73,8 +76,8 @@ struct ControlRoutes: Sendable {
   private func addFault(_ request: HTTPServerRequest) throws -> HTTPServerResponse {
     let request = try ControlRequest(request, allowing: ["path", "status", "delayMs", "drop", "count"])
     guard let named = try request.text("path") else { throw ControlRequest.Fault(message: "'path' is missing") }
-    guard let route = google.routes.first(where: { $0.path == named || $0.aliases.contains(named) }) else {
-      let known = google.routes.map(\.path).joined(separator: ", ")
+    guard let route = standIns.first(where: { $0.path == named || $0.aliases.contains(named) }) else {
+      let known = standIns.map(\.path).joined(separator: ", ")
       throw ControlRequest.Fault(message: "there is nothing at '\(named)'; known are \(known)")
     }
     let fault = FaultPlan.Fault(
