@@ -1,5 +1,6 @@
 import EventLoop
 import HTTP2
+import Outbound
 import RPC
 import RPCServer
 import Synchronization
@@ -15,28 +16,38 @@ final class Sandbox: Sendable {
   let google: GoogleStandIn
   let apple: AppleStandIn
   let cloud: CloudStandIn
+  let revenueCat = RevenueCatStandIn()
   let faults = FaultPlan()
   let counters = ServedCounters()
   private let log: LogLines
   private let group: EventLoopGroup
   private let server = Mutex<RPCServer?>(nil)
+  /// The way out, for webhooks.
+  private let http: HTTPClient
 
-  /// A sandbox with fresh keys that does not listen yet.
-  init(on group: EventLoopGroup, settings: GoogleSettings = .init(), log: LogLines = .none) throws {
+  /// A sandbox with fresh keys that does not listen yet. Webhooks trust the roots in `caFile`, or the system's.
+  init(on group: EventLoopGroup, settings: GoogleSettings = .init(), caFile: String? = nil, log: LogLines = .none) throws {
     self.group = group
     self.log = log
     google = try GoogleStandIn(settings)
     apple = try AppleStandIn(keyLifetime: settings.certsMaxAge)
     cloud = CloudStandIn(google)
+    var outbound = HTTPClientConfiguration()
+    outbound.caFile = caFile
+    // Whoever is posted to may be away for as long as a test wants.
+    outbound.circuit = nil
+    http = try HTTPClient(loops: group.loops, configuration: outbound)
   }
 
   /// Listens on the loopback interface; port 0 lets the system choose.
   func listen(tls: TLSContext, port: UInt16 = 0, plainPort: UInt16? = nil) throws -> Ports {
-    let standIns = google.routes + apple.routes + cloud.routes
+    let standIns = google.routes + apple.routes + cloud.routes + revenueCat.routes
     let control = ControlRoutes(
       google: google, apple: apple, standIns: standIns, faults: faults, counters: counters, blocking: group.blocking)
+    let revenueCatControl = RevenueCatControl(revenueCat: revenueCat, control: control, http: http)
     let server = RPCServer(
-      on: group, services: [], http: standIns.flatMap(served) + control.routes, fallback: patterned(standIns))
+      on: group, services: [], http: standIns.flatMap(served) + control.routes + revenueCatControl.routes,
+      fallback: patterned(standIns))
     let address = try server.listen(on: .init(.ipv4([127, 0, 0, 1], port: port)), tls: tls)
     let plain = try plainPort.map { try server.listen(on: .init(.ipv4([127, 0, 0, 1], port: $0))) }
     self.server.withLock { $0 = server }
@@ -55,6 +66,7 @@ final class Sandbox: Sendable {
       return server
     }
     await server?.drain(within: .seconds(2))
+    await http.shutDown()
   }
 
   /// What answers for paths with a name in the middle.

@@ -24,7 +24,13 @@ struct ServeCommand: ParsableCommand {
         POST /apple/auth/token                code or refresh token in, tokens out (also at /auth/token)
         POST /apple/auth/revoke               revokes all that came of a token (also at /auth/revoke)
 
+      RevenueCat's side:
+        GET  /revenuecat/v1/subscribers/{id}  a customer by any id (also at /v1/subscribers/{id})
+
       How tests and people steer it (JSON in, JSON out):
+        POST /sandbox/revenuecat/customer     {"ids","entitlements":{"pro":{"productId","expiresIn"}},"period",
+                                              "unsubscribed","billingIssue","managementUrl"}; DELETE forgets all
+        POST /sandbox/revenuecat/webhook      {"url","authorization","event","times","retries","pauseMs"}
         POST /sandbox/google/id-token         {"aud","sub","nonce","email","hd","azp","expiresIn","issuedAgo","iss","alg","kid","claims"}
         POST /sandbox/google/rotate-keys      {"withdraw": true} takes the old keys back at once
         GET  /sandbox/google/service-account  the key file for the service under test
@@ -49,6 +55,8 @@ struct ServeCommand: ParsableCommand {
   @Option(help: "Seconds that the public keys may be cached.") var certsMaxAge = 3600
   @Option(help: "Seconds that an access token is said to live.") var tokenLifetime = 3599
 
+  @Option(help: "A PEM file of roots that webhooks trust instead of the system's.") var outboundCa: String?
+
   func validate() throws {
     guard certsMaxAge >= 0, tokenLifetime >= 0 else { throw ValidationError("A number of seconds is not negative.") }
   }
@@ -60,7 +68,7 @@ struct ServeCommand: ParsableCommand {
     let tls = try TLSContext(
       .server(identity: .init(certificateChain: .file(certificate), privateKey: .file(key))))
     let sandbox = try Sandbox(
-      on: group, settings: .init(tokenLifetime: tokenLifetime, certsMaxAge: certsMaxAge), log: .standardError)
+      on: group, settings: .init(tokenLifetime: tokenLifetime, certsMaxAge: certsMaxAge), caFile: outboundCa, log: .standardError)
     let ports = try sandbox.listen(tls: tls, port: port, plainPort: plainPort)
     if let stateDirectory {
       try PrivateFile.write(sandbox.serviceAccountDocument, to: stateDirectory + "/service-account.json", mode: 0o600)

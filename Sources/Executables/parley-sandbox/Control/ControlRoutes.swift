@@ -38,7 +38,8 @@ struct ControlRoutes: Sendable {
     ]
   }
 
-  private func route(_ path: String, _ methods: [String: HTTPRoute.Handler]) -> HTTPRoute {
+  /// A path with what answers each method; a request that is at fault gets 400.
+  func route(_ path: String, _ methods: [String: HTTPRoute.Handler]) -> HTTPRoute {
     HTTPRoute(path) { request in
       guard let handler = methods[request.method] else {
         return .text(405, "method not allowed\n", headers: [("allow", methods.keys.sorted().joined(separator: ", "))])

@@ -1,3 +1,4 @@
+internal import JSON
 public import RPC
 public import RPCServer
 
@@ -26,8 +27,15 @@ public struct HTTPErrors: HTTPMiddleware {
 }
 
 extension HTTPServerResponse {
-  /// The answer that tells of an error: its message as text, with `retry-after` and `www-authenticate` where they belong.
+  /// The answer that tells of an error: its message as text, with `retry-after` and `www-authenticate` where they belong. Where a
+  /// subscription is missing it is JSON, with the hints by which the apps open their paywall.
   public static func error(_ error: RPCError) -> HTTPServerResponse {
+    if error.reason == "SUBSCRIPTION_REQUIRED" {
+      let body: JSONValue = [
+        "success": false, "error": .string(error.message), "requiresSubscription": true, "redirectToPaywall": true,
+      ]
+      return .json(error.httpStatus, body.encoded())
+    }
     var headers: [(name: String, value: String)] = []
     if let delay = error.retryAfter { headers.append(("retry-after", "\(delay.wholeSecondsUp)")) }
     let status = error.httpStatus
@@ -53,6 +61,8 @@ extension RPCError {
     case .aborted, .alreadyExists: 409
     case .resourceExhausted: 429
     case .cancelled: 499
+    // That of the first app, which took it for a fault of the server's.
+    case .unavailable where reason == "ENTITLEMENT_UNAVAILABLE": 500
     case .unavailable: 503
     case .deadlineExceeded: 504
     case .internal, .unknown, .dataLoss: 500

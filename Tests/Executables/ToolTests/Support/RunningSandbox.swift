@@ -4,6 +4,7 @@ import HTTP2
 import JOSE
 import JSON
 import Outbound
+import RPCServer
 import TestSupport
 
 @testable import parley_sandbox
@@ -13,6 +14,8 @@ struct RunningSandbox {
   let sandbox: Sandbox
   let url: String
   let http: HTTPClient
+  private let group: EventLoopGroup
+  private let tls: TLSContext
 
   /// Runs `body` beside a fresh sandbox and stops everything afterwards.
   static func run(_ settings: GoogleSettings = .init(), _ body: (RunningSandbox) async throws -> Void) async throws {
@@ -21,7 +24,7 @@ struct RunningSandbox {
     let authority = TestAuthority()
     let leaf = authority.server()
     let caFile = try ScratchFile(authority.certificate)
-    let sandbox = try Sandbox(on: group, settings: settings)
+    let sandbox = try Sandbox(on: group, settings: settings, caFile: caFile.path)
     let tls = try TLSContext(
       .server(identity: .init(certificateChain: .bytes(leaf.certificateChain), privateKey: .bytes(leaf.privateKey))))
     let ports = try sandbox.listen(tls: tls)
@@ -30,18 +33,27 @@ struct RunningSandbox {
     configuration.circuit = nil
     let http = try HTTPClient(loops: group.loops, configuration: configuration)
     let outcome: Result<Void, any Error>
-    do { outcome = .success(try await body(.init(sandbox: sandbox, url: "https://localhost:\(ports.tls)", http: http))) } catch {
-      outcome = .failure(error)
-    }
+    do {
+      let running = RunningSandbox(
+        sandbox: sandbox, url: "https://localhost:\(ports.tls)", http: http, group: group, tls: tls)
+      outcome = .success(try await body(running))
+    } catch { outcome = .failure(error) }
     await http.shutDown()
     await sandbox.drain()
     withExtendedLifetime(caFile) {}
     try outcome.get()
   }
 
-  func get(_ path: String, headers: HTTPHeaders = [:]) async throws -> HTTPResponse {
-    try await http.send(HTTPRequest(.get, url + path, headers: headers))
+  func send(_ request: HTTPRequest) async throws -> HTTPResponse { try await http.send(request) }
+
+  /// Another server that the sandbox trusts, for what it posts.
+  func serve(_ route: HTTPRoute) throws -> (server: RPCServer, url: String) {
+    let server = RPCServer(on: group, services: [], http: [route])
+    let address = try server.listen(on: .init(.ipv4([127, 0, 0, 1], port: 0)), tls: tls)
+    return (server, "https://localhost:\(address.port ?? 0)")
   }
+
+  func get(_ path: String) async throws -> HTTPResponse { try await http.send(HTTPRequest(.get, url + path)) }
 
   func post(_ path: String, _ body: JSONObject, bearer token: String? = nil) async throws -> HTTPResponse {
     var request = HTTPRequest(

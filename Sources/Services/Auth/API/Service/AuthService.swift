@@ -9,11 +9,12 @@ public import ServiceKit
 public enum AuthService: Service {
   /// `auth`.
   public static let name = "auth"
-  /// The keys of the broker, of its cloud, of the apps and of Sign in with Apple.
+  /// The keys of the broker, of its cloud, of the apps, of Sign in with Apple and of entitlements.
   public static let configuration: [any ConfigurationKeyDeclaration] =
-    BrokerKeys.all + CloudKeys.all + AppKeys.all + AppleKeys.all
-  /// The broker.
-  public static let services: [ServiceDescriptor] = [TokenBrokerService.descriptor, BrokerAdminService.descriptor]
+    BrokerKeys.all + CloudKeys.all + AppKeys.all + AppleKeys.all + Billing.configuration
+  /// The broker and entitlements.
+  public static let services: [ServiceDescriptor] =
+    [TokenBrokerService.descriptor, BrokerAdminService.descriptor] + Billing.services
   /// The schema `auth`.
   public static let migrations: [Migration] = AuthMigrations.all
 
@@ -30,6 +31,7 @@ public enum AuthService: Service {
     }
     let offersApple = (try? AppKeys.catalogue(settings))?.all.contains { $0.offers(.apple) } ?? false
     return findings + AppKeys.findings(settings) + AppleKeys.findings(settings, isOffered: offersApple)
+      + Billing.check(settings)
   }
 
   /// Puts it together.

@@ -8,5 +8,6 @@ public enum AuthMigrations {
   /// All of them. A released one never changes.
   public static let all: [Migration] = [
     Migration(1, "create_broker_tables", createBrokerTables), Migration(2, "create_broker_ledger", createBrokerLedger),
+    Migration(3, "create_entitlements", createEntitlements),
   ]
 }

@@ -1,0 +1,60 @@
+internal import AuthDomain
+internal import RPC
+
+extension BillingRefusal {
+  /// The domain of billing's reason codes.
+  static let domain = "parley.billing.v1"
+
+  /// The refusal as it is sent.
+  var rpcError: RPCError {
+    var details: [ErrorDetail] = []
+    if kind != .cancelled { details.append(.errorInfo(reason: kind.reason, domain: Self.domain, metadata: [:])) }
+    if kind == .unavailable { details.append(.retryInfo(.seconds(1))) }
+    if kind == .invalidArgument { details.append(.badRequest([.init(field: field, description: detail)])) }
+    return RPCError(kind.code, kind.text, details: details, cause: self)
+  }
+
+  /// The status of the first app's HTTP paths: both of a customer's conflicts are 409, and a source that fails is 500.
+  var httpStatus: Int {
+    switch kind {
+    case .unavailable: 500
+    case .linkedElsewhere, .notVerified: 409
+    case .invalidArgument: 400
+    case .cancelled: 499
+    }
+  }
+}
+
+extension BillingRefusal.Kind {
+  var code: StatusCode {
+    switch self {
+    case .unavailable: .unavailable
+    case .linkedElsewhere: .alreadyExists
+    case .notVerified: .failedPrecondition
+    case .invalidArgument: .invalidArgument
+    case .cancelled: .cancelled
+    }
+  }
+
+  /// The names of `parley.billing.v1.ErrorReason` without their prefix.
+  var reason: String {
+    switch self {
+    case .unavailable: "ENTITLEMENT_UNAVAILABLE"
+    case .linkedElsewhere: "CUSTOMER_LINKED_ELSEWHERE"
+    case .notVerified: "CUSTOMER_NOT_VERIFIED"
+    case .invalidArgument: "INVALID_ARGUMENT"
+    case .cancelled: "CANCELLED"
+    }
+  }
+
+  /// What the caller is told.
+  var text: String {
+    switch self {
+    case .unavailable: "cannot tell whether there is a subscription"
+    case .linkedElsewhere: "the customer belongs to another account"
+    case .notVerified: "RevenueCat does not name this account among the customer's aliases"
+    case .invalidArgument: "invalid argument"
+    case .cancelled: "cancelled"
+    }
+  }
+}

@@ -1,0 +1,96 @@
+public import AuthDomain
+internal import AuthStore
+internal import PostgreSQL
+
+/// Whether people's subscriptions run: what is known here, and what RevenueCat says when it has to be asked.
+///
+/// It fails closed: where nobody can say, nothing is open.
+public struct Entitlements: Sendable {
+  /// How long what holds, and how long what may take.
+  struct Rules: Sendable {
+    /// How long a "yes" may be remembered by whoever asks.
+    var memory = Duration.seconds(60)
+    /// How long RevenueCat may take while a call waits for it.
+    var checkPatience = Duration.seconds(2)
+    /// How long RevenueCat may take when a person asks for it, or nobody waits.
+    var syncPatience = Duration.seconds(10)
+    /// How long a "no" of RevenueCat's own stands before it is asked again on behalf of a call.
+    var pause = Duration.seconds(5)
+    /// Everybody is let in: for development alone.
+    var isBypassed = false
+  }
+
+  let rules: Rules
+  let store: EntitlementStore
+  let desk: SubscriberDesk
+  let cache: EntitlementCache
+  let now: @Sendable () -> Moment
+
+  /// Whether an account's subscription runs.
+  ///
+  /// - Throws: ``AuthDomain/BillingRefusal`` when nobody can say.
+  public func isEntitled(_ user: UserID) async throws(BillingRefusal) -> Bool { try await check(user).isEntitled }
+
+  /// Whether an account's subscription runs, and until when that may be remembered.
+  ///
+  /// A missing one is asked of RevenueCat once before the answer is no: the webhook may be minutes behind the purchase.
+  func check(_ user: UserID) async throws(BillingRefusal) -> (isEntitled: Bool, validUntil: Moment) {
+    let now = now()
+    let limit = now.advanced(by: rules.memory)
+    if rules.isBypassed { return (true, limit) }
+    if let until = cache.validity(of: user, at: now) { return (true, until) }
+    var record = try await known(user)
+    if record.isOpen(until: limit, at: now) == nil, record.askedAt.map({ $0.advanced(by: rules.pause) <= now }) ?? true {
+      let outcome = try await desk.ask(
+        about: user, as: record.customer ?? CustomerID(user), within: rules.checkPatience, since: record)
+      guard case .applied(let answered) = outcome else { return (false, now) }
+      record = answered
+    }
+    guard let until = record.isOpen(until: limit, at: now) else { return (false, now) }
+    cache.remember(user, until: until, at: now)
+    return (true, until)
+  }
+
+  /// What is known of an account, without asking.
+  func known(_ user: UserID) async throws(BillingRefusal) -> EntitlementRecord {
+    do throws(DatabaseError) { return try await store.record(of: user) ?? EntitlementRecord() } catch {
+      throw BillingRefusal(error)
+    }
+  }
+
+  /// What RevenueCat says of an account now.
+  func sync(_ user: UserID) async throws(BillingRefusal) -> EntitlementRecord {
+    let record = try await known(user)
+    switch try await desk.ask(about: user, as: record.customer ?? CustomerID(user), within: rules.syncPatience) {
+    case .applied(let answered): return answered
+    // What the other account has says nothing of this one.
+    case .linkedElsewhere: return try await known(user)
+    }
+  }
+
+  /// Links a customer to an account, once RevenueCat has named the account among the customer's aliases or in a transfer.
+  func link(_ id: String, to user: UserID) async throws(BillingRefusal) -> EntitlementRecord {
+    guard let customer = CustomerID(id) else {
+      throw BillingRefusal(.invalidArgument, detail: "1 to 1500 characters", field: "original_app_user_id")
+    }
+    if let owner = try await owner(of: customer) {
+      guard owner == user else { throw BillingRefusal(.linkedElsewhere) }
+      return try await sync(user)
+    }
+    let outcome = try await desk.ask(about: user, as: CustomerID(user), within: rules.syncPatience)
+    guard let owner = try await owner(of: customer) else { throw BillingRefusal(.notVerified) }
+    guard owner == user, case .applied(let record) = outcome else { throw BillingRefusal(.linkedElsewhere) }
+    return record
+  }
+
+  private func owner(of customer: CustomerID) async throws(BillingRefusal) -> UserID? {
+    if let named = customer.user { return named }
+    do throws(DatabaseError) { return try await store.user(of: customer) } catch { throw BillingRefusal(error) }
+  }
+}
+
+extension BillingRefusal {
+  init(_ error: DatabaseError) {
+    self.init(error.category == .cancelled ? .cancelled : .unavailable, detail: error.description)
+  }
+}

@@ -1,0 +1,108 @@
+internal import AuthDomain
+internal import AuthStore
+internal import EventLoop
+internal import Logging
+internal import Metrics
+internal import OpenID
+internal import PostgreSQL
+internal import Synchronization
+
+/// Asks RevenueCat about accounts, one question at a time for each, and keeps what it answers.
+final class SubscriberDesk: Sendable {
+  typealias Outcome = Result<EntitlementStore.AnswerOutcome, BillingRefusal>
+
+  private let store: EntitlementStore
+  private let subscribers: any SubscriberReading
+  private let cache: EntitlementCache
+  private let loop: EventLoop
+  private let log: Logger
+  private let now: @Sendable () -> Moment
+  private let flights = Mutex<[Question: SingleFlight<Outcome>]>([:])
+
+  private struct Question: Hashable {
+    let user: UserID
+    let customer: CustomerID
+    /// Whether any answer will do that was given since what is known; if not, RevenueCat is asked.
+    let mayBeKnown: Bool
+  }
+
+  init(
+    _ store: EntitlementStore, _ subscribers: any SubscriberReading, _ cache: EntitlementCache, on loop: EventLoop, log: Logger,
+    now: @escaping @Sendable () -> Moment
+  ) {
+    self.store = store
+    self.subscribers = subscribers
+    self.cache = cache
+    self.loop = loop
+    self.log = log
+    self.now = now
+  }
+
+  /// Asks for an account by one of its customers. Who comes while that is under way shares the answer.
+  ///
+  /// - Parameters:
+  ///   - user: The account.
+  ///   - customer: What RevenueCat is asked for: the linked customer, else the account's own id.
+  ///   - patience: How long RevenueCat may take.
+  ///   - record: What the caller knew: an answer that was given since then will do. Nil when RevenueCat is to be asked anyway.
+  func ask(
+    about user: UserID, as customer: CustomerID, within patience: Duration, since record: EntitlementRecord? = nil
+  ) async throws(BillingRefusal) -> EntitlementStore.AnswerOutcome {
+    let question = Question(user: user, customer: customer, mayBeKnown: record != nil)
+    let flight = flights.withLock { flights in
+      if let known = flights[question] { return known }
+      let made = SingleFlight<Outcome>(on: loop)
+      flights[question] = made
+      return made
+    }
+    let outcome = await flight.join {
+      let outcome = await self.answer(question, patience, since: record)
+      // From here on the next caller asks anew.
+      self.flights.withLock { $0[question] = nil }
+      return outcome
+    }
+    guard let outcome else { throw BillingRefusal(.cancelled) }
+    return try outcome.get()
+  }
+
+  private func answer(_ question: Question, _ patience: Duration, since record: EntitlementRecord?) async -> Outcome {
+    if let record {
+      // Who read before an answer came and asks after it would ask again.
+      do throws(DatabaseError) {
+        if let known = try await store.record(of: question.user), known.askedAt != record.askedAt {
+          return .success(.applied(known))
+        }
+      } catch {
+        return failed(.unavailable, question, "\(error)")
+      }
+    }
+    let startedAt = now()
+    let found: SubscriberAnswer
+    do throws(PortFailure) { found = try await subscribers.subscriber(question.customer, within: patience) } catch {
+      return failed(error.kind == .cancelled ? .cancelled : .unavailable, question, error.reason)
+    }
+    do {
+      let outcome = try await store.apply(
+        found.snapshot, original: found.original, managementURL: found.managementURL, to: question.user, startedAt: startedAt,
+        at: now())
+      cache.forget(question.user)
+      count(outcome == .linkedElsewhere ? "linked_elsewhere" : "answered")
+      if outcome == .linkedElsewhere {
+        log.warning("a RevenueCat customer belongs to another account", metadata: ["user": "\(question.user)"])
+      }
+      return .success(outcome)
+    } catch {
+      return failed(.unavailable, question, "\(error)")
+    }
+  }
+
+  private func failed(_ kind: BillingRefusal.Kind, _ question: Question, _ detail: String) -> Outcome {
+    count("failed")
+    log.warning("RevenueCat's answer is not to be had", metadata: ["user": "\(question.user)", "cause": "\(detail)"])
+    return .failure(BillingRefusal(kind, detail: detail))
+  }
+
+  private func count(_ outcome: String) {
+    Counter(label: "parley_billing_questions_total", dimensions: [("outcome", outcome)]).increment()
+  }
+}

@@ -1,0 +1,68 @@
+internal import AuthDomain
+internal import AuthStore
+internal import EventLoop
+internal import Logging
+internal import OpenID
+internal import ParleyAPI
+public import RPC
+internal import RPCServer
+internal import RevenueCatProvider
+public import ServiceKit
+
+/// Billing, put together: RevenueCat behind its port, the database behind the store.
+public struct Billing: Sendable {
+  /// Whether subscriptions run: for whoever guards SUBSCRIBED methods in this process.
+  public let entitlements: Entitlements
+  private let webhook: RevenueCatWebhookRoute
+  private let worker: RereadWorker
+  private let log: Logger
+
+  /// What it serves, known without being built.
+  public static let services: [ServiceDescriptor] = [EntitlementService.descriptor, EntitlementDirectoryService.descriptor]
+  /// Its settings.
+  public static let configuration: [any ConfigurationKeyDeclaration] = BillingKeys.all
+
+  /// Billing as the settings want it; nil when no key for RevenueCat is set.
+  public init?(_ context: ServiceContext) {
+    let settings = context.settings
+    guard let key = settings[BillingKeys.apiKey] else { return nil }
+    let loop = context.loops.loops[0]
+    let wall = context.clock
+    let now: @Sendable () -> Moment = { Moment(seconds: 0).advanced(by: wall.now()) }
+    var clock = ProviderClock.system(on: loop)
+    clock.unixSeconds = { wall.unixSeconds }
+    let names = Set(settings[BillingKeys.entitlements])
+    let client = RevenueCatClient(
+      key: key, base: settings[BillingKeys.address], over: context.outbound, clock: clock, log: context.log)
+    let store = EntitlementStore(context.database, entitlements: names)
+    let cache = EntitlementCache()
+    let desk = SubscriberDesk(
+      store, RevenueCatSubscribers(client: client, entitlements: names), cache, on: loop, log: context.log, now: now)
+    let rules = Entitlements.Rules(
+      memory: settings[BillingKeys.memory], checkPatience: settings[BillingKeys.checkTimeout],
+      syncPatience: settings[BillingKeys.timeout], pause: settings[BillingKeys.pause],
+      isBypassed: settings[BillingKeys.isBypassed])
+    entitlements = Entitlements(rules: rules, store: store, desk: desk, cache: cache, now: now)
+    webhook = RevenueCatWebhookRoute(
+      store: store, cache: cache, secret: settings[BillingKeys.webhookSecret], log: context.log, now: now)
+    worker = RereadWorker(
+      queue: RereadQueue(context.database), desk: desk, patience: settings[BillingKeys.timeout], loop: loop, log: context.log,
+      now: now)
+    log = context.log
+    if rules.isBypassed { log.critical("EVERYBODY COUNTS AS SUBSCRIBED (entitlementBypass): never where anybody pays") }
+  }
+
+  /// What it serves and what runs beside it; `callers` knows whose a call is.
+  public func parts(_ callers: any BillingCallers) -> ServiceParts {
+    let settings = SubscriptionSettingsRoutes(entitlements: entitlements, callers: callers, log: log)
+    return ServiceParts(
+      services: [
+        EntitlementService.routes(EntitlementHandlers(entitlements: entitlements, callers: callers)),
+        EntitlementDirectoryService.routes(EntitlementDirectoryHandlers(entitlements: entitlements)),
+      ],
+      http: [webhook.route] + settings.routes, jobs: [BackgroundJob("RevenueCat rereads", worker.run)])
+  }
+
+  /// What an operator should know about the settings.
+  public static func check(_ settings: Settings) -> [ConfigurationFinding] { BillingKeys.findings(settings) }
+}

@@ -1,0 +1,53 @@
+internal import AuthDomain
+internal import PostgreSQL
+
+/// A row of `auth.entitlement`.
+enum EntitlementRow {
+  /// Makes sure that there is a row and locks it until the transaction ends.
+  static func lock(_ user: UserID, at now: Moment, on transaction: Transaction) async throws(DatabaseError) {
+    try await transaction.execute(
+      """
+      insert into auth.entitlement as known (user_id, checked_at) values (\(UUID(user)), \(Timestamp(now)))
+      on conflict (user_id) do update set checked_at = known.checked_at
+      """)
+  }
+
+  /// The end of time stands for a subscription that never ends: NULL says that there is none.
+  static func write(
+    _ subscription: Subscription?, of user: UserID, heardAt now: Moment, on transaction: Transaction
+  ) async throws(DatabaseError) {
+    try await transaction.execute(
+      """
+      update auth.entitlement set product_id = \(subscription?.productID ?? ""),
+        ends_at = \(subscription.map { $0.endsAt.map { Timestamp($0) } ?? .distantFuture }),
+        grace_until = \(subscription?.graceUntil.map { Timestamp($0) }), is_trial = \(subscription?.isTrial ?? false),
+        has_billing_issue = \(subscription?.hasBillingIssue ?? false), will_renew = \(subscription?.willRenew ?? false),
+        checked_at = greatest(checked_at, \(Timestamp(now)))
+      where user_id = \(UUID(user))
+      """)
+  }
+
+  static func read(of user: UserID, on runner: some QueryRunning) async throws(DatabaseError) -> EntitlementRecord? {
+    let row: Row? = try await runner.row(
+      """
+      select product_id, ends_at, grace_until, is_trial, has_billing_issue, will_renew, management_url, customer_id, checked_at,
+        asked_at
+      from auth.entitlement where user_id = \(UUID(user))
+      """)
+    return row?.record
+  }
+
+  private struct Row: RowDecodable {
+    let record: EntitlementRecord
+
+    init(_ row: PostgreSQL.Row) throws(DatabaseError) {
+      let endsAt: Timestamp? = try row.decode(at: 1)
+      let customer: String? = try row.decode(at: 7)
+      let askedAt: Timestamp? = try row.decode(at: 9)
+      record = EntitlementRecord(
+        subscription: try endsAt.map { endsAt throws(DatabaseError) in try SnapshotRow.subscription(row, endsAt: endsAt) },
+        managementURL: try row.decode(at: 6), customer: customer.flatMap { CustomerID($0) },
+        checkedAt: Moment(try row.decode(Timestamp.self, at: 8)), askedAt: askedAt.map { Moment($0) })
+    }
+  }
+}
