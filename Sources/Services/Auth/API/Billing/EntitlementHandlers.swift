@@ -72,9 +72,3 @@ extension EntitlementStatus {
       }
   }
 }
-
-extension GoogleProtobuf.Timestamp {
-  init(_ moment: Moment) {
-    self.init(seconds: moment.seconds, nanos: Int32((moment.microseconds - moment.seconds * 1_000_000) * 1000))
-  }
-}

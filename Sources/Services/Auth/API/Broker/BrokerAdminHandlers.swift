@@ -131,10 +131,3 @@ extension ParleyAPI.KillSwitch {
       changedBy: found.changedBy)
   }
 }
-
-extension GoogleProtobuf.Timestamp {
-  /// The moment in the form of the API.
-  fileprivate init(_ moment: Moment) {
-    self.init(seconds: moment.seconds, nanos: Int32((moment.microseconds - moment.seconds * 1_000_000) * 1000))
-  }
-}
