@@ -35,9 +35,13 @@ public final class Listener: DescriptorHandler {
   /// `unixAccess` holds.
   ///
   /// - Parameters:
+  ///   - address: Where it listens.
+  ///   - group: The loops that get the connections; the first one accepts.
+  ///   - backlog: How many connections may wait to be accepted.
   ///   - unixAccess: Who may connect to a Unix socket.
   ///   - gate: What counts the connections. Whoever is given one says when it closes, by ``AcceptGate/leave(_:)``.
   ///   - onRefuse: Told of connections that were closed at once, at most once a second, on the listener's loop.
+  ///   - onAccept: Given each connection, on the loop that it is for.
   public convenience init(
     on address: SocketAddress, group: EventLoopGroup, backlog: Int32 = 1024, unixAccess: UnixSocketAccess = .init(),
     gate: AcceptGate? = nil, onRefuse: @escaping @Sendable (AcceptRefusals) -> Void = { _ in }, onAccept: @escaping Accepted

@@ -36,7 +36,10 @@ public final class MessageEncoder {
 
   /// Packs filled slots behind the content of a buffer.
   ///
-  /// - Parameter prefix: Bytes of zero to leave in front of the message, for whoever writes its length there.
+  /// - Parameters:
+  ///   - slots: The message.
+  ///   - buffer: Where its bytes go.
+  ///   - prefix: Bytes of zero to leave in front of the message, for whoever writes its length there.
   /// - Returns: The number of bytes appended, without the prefix.
   public func pack(_ slots: SlotWriter, into buffer: ByteBuffer, behind prefix: Int = 0) throws(EncodeError) -> Int {
     let state = slots.arena

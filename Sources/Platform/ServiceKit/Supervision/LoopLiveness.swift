@@ -43,7 +43,9 @@ public final class LoopLiveness: Sendable {
   /// Begins to watch.
   ///
   /// - Parameters:
+  ///   - group: The loops.
   ///   - threshold: How long a loop may stay at one turn before `observer` is told.
+  ///   - observer: Who is told.
   public init(_ group: EventLoopGroup, threshold: Duration = .milliseconds(500), observer: Observer = Observer()) {
     let watched = group.loops.enumerated().map { WatchedLoop($1, index: $0) }
     let wake = parley_make_eventfd()

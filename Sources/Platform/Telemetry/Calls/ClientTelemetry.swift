@@ -2,7 +2,7 @@ internal import EventLoop
 public import RPC
 internal import Synchronization
 
-/// Counts and traces the calls of a channel, and sends the trace along: its ``ClientCallObserver``.
+/// Counts and traces the calls of a channel, and sends the trace along: its ``RPC/ClientCallObserver``.
 ///
 /// Metrics are those of gRFC A66, with underscores: `grpc_client_attempt_started_total{grpc_method,grpc_target}` and the
 /// histograms `grpc_client_attempt_duration_seconds`, `grpc_client_attempt_sent_total_compressed_message_size_bytes`,

@@ -2,7 +2,9 @@
 public protocol ClientCallObserver: Sendable {
   /// A call begins, in the task that makes it.
   ///
-  /// - Parameter target: Where the channel leads, as its configuration says it.
+  /// - Parameters:
+  ///   - method: What is called.
+  ///   - target: Where the channel leads, as its configuration says it.
   /// - Returns: Who is told what becomes of it, or nil.
   func callBegins(_ method: MethodInfo, target: String) -> (any ClientCallObservation)?
 }
@@ -11,7 +13,9 @@ public protocol ClientCallObserver: Sendable {
 public protocol ClientCallObservation: AnyObject, Sendable {
   /// An attempt is about to be sent. What is added to `metadata` goes with this attempt alone.
   ///
-  /// - Parameter previousAttempts: Attempts before this one that a server may have seen.
+  /// - Parameters:
+  ///   - previousAttempts: Attempts before this one that a server may have seen.
+  ///   - metadata: What is sent with the attempt.
   func attemptBegins(previousAttempts: Int, metadata: inout Metadata)
 
   /// The attempt that began last has ended.

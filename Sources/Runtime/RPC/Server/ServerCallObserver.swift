@@ -9,6 +9,7 @@ public protocol ServerCallObserver: AnyObject, Sendable {
   /// It has returned or thrown; what the caller is told comes after this.
   ///
   /// - Parameters:
+  ///   - call: The call.
   ///   - start: When it began, in nanoseconds of the monotonic clock.
   ///   - error: What was thrown, or nil.
   func callEnds(_ call: any ServerCall, since start: UInt64, _ error: (any Error)?)
