@@ -163,7 +163,9 @@ let package = Package(
 
     // API and providers
     floor("API", "ParleyAPI", ["MessagesCore", "RPC", "WellKnown"], exclude: ["README.md"]),
-    floor("Providers/OpenID", "OpenID", ["EventLoop", "JOSE", "JSON", "Outbound", log], exclude: ["README.md"]),
+    floor("Providers/OpenID", "OpenID", ["EventLoop", "JOSE", "JSON", "Outbound", log, metricsCore], exclude: ["README.md"]),
+    floor(
+      "Providers/Apple", "AppleProvider", ["OpenID", "EventLoop", "JOSE", "JSON", "Outbound", "RPC", log], exclude: ["README.md"]),
     floor("Providers/Google", "GoogleProvider", ["OpenID", "EventLoop", "JOSE", "JSON", "Outbound", log], exclude: ["README.md"]),
 
     // Services
@@ -172,7 +174,7 @@ let package = Package(
     floor(
       "Services/Auth/API", "AuthAPI",
       [
-        "AuthDomain", "AuthStore", "ParleyAPI", "OpenID", "GoogleProvider", "ServiceKit", "EventLoop", "RPC", "RPCServer", "MessagesCore",
+        "AuthDomain", "AuthStore", "ParleyAPI", "OpenID", "AppleProvider", "GoogleProvider", "ServiceKit", "EventLoop", "RPC", "RPCServer", "MessagesCore",
         "WellKnown", "JSON", "JOSE", "Outbound", "PostgreSQL", "Telemetry", log, metrics,
       ]),
 
@@ -290,8 +292,8 @@ let package = Package(
     tests(
       "Services/AuthTests",
       [
-        "AuthDomain", "AuthStore", "AuthAPI", "ParleyAPI", "OpenID", "GoogleProvider", "ServiceKit", "EventLoop", "RPC", "RPCServer",
-        "RPCClient", "PostgreSQL", "Outbound", "JOSE", "JSON", "TestSupport", log,
+        "AuthDomain", "AuthStore", "AuthAPI", "ParleyAPI", "OpenID", "AppleProvider", "GoogleProvider", "ServiceKit", "EventLoop", "RPC",
+        "RPCServer", "RPCClient", "PostgreSQL", "Outbound", "JOSE", "JSON", "Telemetry", "TestSupport", log,
       ]),
     tests(
       "Executables/ToolTests",

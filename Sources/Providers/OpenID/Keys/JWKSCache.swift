@@ -1,3 +1,4 @@
+public import CoreMetrics
 public import EventLoop
 internal import JOSE
 public import Logging
@@ -26,6 +27,7 @@ public final class JWKSCache: Sendable {
   private let fetcher: KeyFetcher
   private let clock: ProviderClock
   private let log: Logger
+  private let metrics: KeyMetrics
   private let flight: SingleFlight<Void>
   private let state = Mutex(State())
 
@@ -38,13 +40,16 @@ public final class JWKSCache: Sendable {
   ///   - loop: Where fetches run that are caused by callers on no loop.
   ///   - clock: What tells how old they are.
   ///   - log: Who is told of failed fetches.
+  ///   - name: What the keys are called in metrics; by default by the host that they come from.
+  ///   - factory: Who counts.
   public init(
     _ source: KeySource, policy: KeyPolicy = .init(), over http: any HTTPSending, on loop: EventLoop, clock: ProviderClock,
-    log: Logger
+    log: Logger, named name: String? = nil, metrics factory: any MetricsFactory = MetricsSystem.factory
   ) {
     self.policy = policy
     self.clock = clock
     self.log = log
+    metrics = KeyMetrics(name ?? source.host, factory)
     fetcher = KeyFetcher(source, over: http, timeout: policy.timeout)
     flight = SingleFlight(on: loop)
   }
@@ -73,6 +78,8 @@ public final class JWKSCache: Sendable {
       guard let snapshot = state.snapshot, now < snapshot.usableUntil else {
         throw KeysError(.unavailable, detail: state.lastFailure)
       }
+      // The fetch has failed, and they are the keys from before.
+      if now >= snapshot.freshUntil { metrics.used(overdueBy: now.duration(since: snapshot.freshUntil)) }
       return snapshot
     }
   }
@@ -104,7 +111,10 @@ public final class JWKSCache: Sendable {
   private func settled(at now: MonotonicInstant) throws(KeysError) -> KeySnapshot? {
     try state.withLock { state throws(KeysError) in
       if let snapshot = state.snapshot, now < snapshot.usableUntil {
-        return now < snapshot.freshUntil || now < state.nextAttempt ? snapshot : nil
+        if now < snapshot.freshUntil { return snapshot }
+        guard now < state.nextAttempt else { return nil }
+        metrics.used(overdueBy: now.duration(since: snapshot.freshUntil))
+        return snapshot
       }
       if now < state.nextAttempt { throw KeysError(.unavailable, detail: state.lastFailure) }
       return nil
@@ -113,7 +123,10 @@ public final class JWKSCache: Sendable {
 
   /// Whether a fetch is due: another one may have ended since somebody asked.
   private func isDue(at now: MonotonicInstant) -> Bool {
-    do { return try settled(at: now) == nil } catch { return false }
+    state.withLock { state in
+      guard now >= state.nextAttempt else { return false }
+      return state.snapshot.map { now >= min($0.freshUntil, $0.usableUntil) } ?? true
+    }
   }
 
   private func snapshot(requestedSince began: MonotonicInstant) -> KeySnapshot? {
@@ -151,6 +164,7 @@ public final class JWKSCache: Sendable {
       state.nextAttempt = MonotonicInstant(nanoseconds: 0)
       return hasChanged
     }
+    metrics.fetched()
     guard hasChanged else { return log.debug("keys unchanged", metadata: ["lifetime": "\(document.lifetime)"]) }
     log.info("keys fetched", metadata: ["count": "\(document.keys.keys.count)", "lifetime": "\(document.lifetime)"])
     for rejection in document.keys.rejections { log.warning("key not used", metadata: ["key": "\(rejection)"]) }
@@ -167,6 +181,7 @@ public final class JWKSCache: Sendable {
       state.nextAttempt = now.advanced(by: pause)
       return isEmpty
     }
+    metrics.failed()
     log.error("keys not fetched", metadata: ["error": "\(detail)", "in_use": isEmpty ? "none" : "the keys from before"])
   }
 }

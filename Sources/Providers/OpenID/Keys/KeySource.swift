@@ -4,6 +4,14 @@ public enum KeySource: Sendable, Hashable {
   case keySet(url: String)
   /// An OpenID discovery document that names the key set. Its `issuer` must be the one that tokens are checked for.
   case discovery(url: String, issuer: String)
+
+  /// The host that is asked, with its port where the address names one.
+  var host: String {
+    switch self {
+    case .keySet(let url), .discovery(let url, _):
+      url.split(separator: "/", omittingEmptySubsequences: true).dropFirst().first.map(String.init) ?? url
+    }
+  }
 }
 
 /// When keys are fetched.

@@ -5,7 +5,8 @@ internal import Synchronization
 /// Verifies tokens of one issuer for one set of audiences.
 ///
 /// Form and claims are judged before any key is looked for; then the signature. A token that was verified is remembered by the
-/// loop that did it, for as long as the key set stays the same; its expiry is looked at each time.
+/// loop that did it, for as long as the key set stays the same; its expiry and its age are looked
+/// at each time.
 public final class IDTokenVerifier<Content: Sendable>: Sendable {
   private let keys: JWKSCache
   private let policy: VerificationPolicy
@@ -56,7 +57,10 @@ public final class IDTokenVerifier<Content: Sendable>: Sendable {
     }
     let (verified, generation) = try await checkSignature(of: unverified, began: began)
     let content = try read(verified)
-    slot.cache.withLock { $0.insert(digest, .init(content: content, expiry: verified.expiry, keyGeneration: generation)) }
+    slot.cache.withLock {
+      $0.insert(
+        digest, .init(content: content, expiry: verified.expiry, issuedAt: verified.issuedAt, keyGeneration: generation))
+    }
     return content
   }
 
@@ -75,17 +79,18 @@ public final class IDTokenVerifier<Content: Sendable>: Sendable {
   }
 
   private func remembered(_ digest: [UInt8]) async -> Content? {
-    guard let entry = slot.cache.withLock({ $0.entry(digest) }), isAlive(until: entry.expiry),
+    guard let entry = slot.cache.withLock({ $0.entry(digest) }), isAlive(entry),
       let snapshot = try? await keys.current(), snapshot.generation == entry.keyGeneration
     else { return nil }
     return entry.content
   }
 
   /// As the full check takes it; what has died since is judged by that again.
-  private func isAlive(until expiry: Int64) -> Bool {
+  private func isAlive(_ entry: VerifiedTokenCache<Content>.Entry) -> Bool {
     let leeway = policy.expiryLeeway.components.seconds
     let now = clock.unixSeconds()
-    return now <= expiry + leeway && (leeway > 0 || now < expiry)
+    if let maximumAge = policy.maximumAge, .seconds(now - entry.issuedAt) > maximumAge { return false }
+    return now <= entry.expiry + leeway && (leeway > 0 || now < entry.expiry)
   }
 
   private var slot: CacheSlot {

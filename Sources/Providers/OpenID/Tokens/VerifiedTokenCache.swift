@@ -6,6 +6,7 @@ struct VerifiedTokenCache<Content: Sendable> {
   struct Entry {
     let content: Content
     let expiry: Int64
+    let issuedAt: Int64
     let keyGeneration: UInt64
   }
 

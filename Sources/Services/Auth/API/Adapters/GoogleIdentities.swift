@@ -8,13 +8,7 @@ struct GoogleIdentities: IDTokenVerifying {
 
   func verify(_ token: String) async throws(PortFailure) -> CallerIdentity {
     let verified: GoogleIDToken
-    do { verified = try await verifier.verify(token) } catch {
-      switch error.code {
-      case .rejected: throw PortFailure(.rejected, reason: error.reason)
-      case .cancelled: throw .cancelled
-      default: throw PortFailure(.unavailable, reason: error.reason)
-      }
-    }
+    do { verified = try await verifier.verify(token) } catch { throw PortFailure(error) }
     return CallerIdentity(
       subject: verified.subject ?? "", email: verified.email, emailIsVerified: verified.emailIsVerified, name: verified.name,
       picture: verified.picture, hostedDomain: verified.hostedDomain, issuer: verified.issuer, audience: verified.audience,

@@ -1,3 +1,4 @@
+internal import AuthDomain
 internal import AuthStore
 internal import ParleyAPI
 public import PostgreSQL
@@ -8,8 +9,8 @@ public import ServiceKit
 public enum AuthService: Service {
   /// `auth`.
   public static let name = "auth"
-  /// The broker's keys.
-  public static let configuration: [any ConfigurationKeyDeclaration] = BrokerKeys.all
+  /// The keys of the broker, of the apps and of Sign in with Apple.
+  public static let configuration: [any ConfigurationKeyDeclaration] = BrokerKeys.all + AppKeys.all + AppleKeys.all
   /// The broker.
   public static let services: [ServiceDescriptor] = [TokenBrokerService.descriptor]
   /// The schema `auth`.
@@ -27,9 +28,12 @@ public enum AuthService: Service {
     if settings[BrokerKeys.keySetURL] != nil, settings[BrokerKeys.discoveryURL] != nil {
       findings.append(.warning(BrokerKeys.discoveryURL, "not used: jwksUrl is set"))
     }
-    return findings
+    let offersApple = (try? AppKeys.catalogue(settings))?.all.contains { $0.offers(.apple) } ?? false
+    return findings + AppKeys.findings(settings) + AppleKeys.findings(settings, isOffered: offersApple)
   }
 
   /// Puts it together.
-  public static func build(_ context: ServiceContext) async throws -> ServiceParts { try TokenBroker(context).parts }
+  public static func build(_ context: ServiceContext) async throws -> ServiceParts {
+    try TokenBroker(context, IdentityProviders(context)).parts
+  }
 }

@@ -117,7 +117,7 @@ public enum BrokerKeys {
 
   // MARK: Checks
 
-  private static func problem(_ url: String) -> String? {
+  static func problem(_ url: String) -> String? {
     let isPlainHere = ["http://127.0.0.1", "http://localhost", "http://[::1]"].contains(where: url.hasPrefix)
     return url.hasPrefix("https://") || isPlainHere ? nil : "an https:// address"
   }

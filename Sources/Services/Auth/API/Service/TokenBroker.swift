@@ -16,14 +16,13 @@ struct TokenBroker: Sendable {
   private let sweep: RateLimitSweep
   private let context: ServiceContext
 
-  init(_ context: ServiceContext) throws {
+  init(_ context: ServiceContext, _ providers: IdentityProviders) throws {
     let settings = context.settings
     let loops = context.loops.loops
     let wall = context.clock
     let now: @Sendable () -> Moment = { Moment(seconds: 0).advanced(by: wall.now()) }
-    var clock = ProviderClock.system(on: loops[0])
-    clock.unixSeconds = { wall.unixSeconds }
-    keys = Self.keys(context, clock)
+    let clock = providers.clock
+    keys = providers.googleKeys
     let policy = GoogleIDTokenPolicy(
       issuer: settings[BrokerKeys.issuer], audiences: settings[BrokerKeys.clientIDs],
       clockSkew: .seconds(settings[BrokerKeys.clockSkewSeconds]))
@@ -90,19 +89,6 @@ struct TokenBroker: Sendable {
       userLimit: RateLimit(perMinute: settings[BrokerKeys.userPerMinute], burst: settings[BrokerKeys.userBurst]),
       gate: DomainGate(settings[BrokerKeys.allowedDomain]), gatesWhoAmI: settings[BrokerKeys.gatesWhoAmI],
       capabilities: CapabilityCatalogue(defaultScopes: scopes))
-  }
-
-  private static func keys(_ context: ServiceContext, _ clock: ProviderClock) -> JWKSCache {
-    let settings = context.settings
-    var policy = KeyPolicy()
-    policy.cooldown = settings[BrokerKeys.keyCooldown]
-    policy.maximumAge = settings[BrokerKeys.keyMaximumAge]
-    policy.timeout = settings[BrokerKeys.keyTimeout]
-    let source: KeySource =
-      if let url = settings[BrokerKeys.keySetURL] { .keySet(url: url) } else if let url = settings[BrokerKeys.discoveryURL] {
-        .discovery(url: url, issuer: settings[BrokerKeys.issuer])
-      } else { .google }
-    return JWKSCache(source, policy: policy, over: context.outbound, on: context.loops.loops[0], clock: clock, log: context.log)
   }
 
   private static func source(_ context: ServiceContext, _ clock: ProviderClock) throws -> any CloudTokenSource {
