@@ -8,8 +8,8 @@ public import ServiceKit
 public enum AuthService: Service {
   /// `auth`.
   public static let name = "auth"
-  /// The broker's keys.
-  public static let configuration: [any ConfigurationKeyDeclaration] = BrokerKeys.all
+  /// The keys of the broker and of the service's own signing keys.
+  public static let configuration: [any ConfigurationKeyDeclaration] = BrokerKeys.all + SigningKeyKeys.all
   /// The broker.
   public static let services: [ServiceDescriptor] = [TokenBrokerService.descriptor]
   /// The schema `auth`.
@@ -27,9 +27,12 @@ public enum AuthService: Service {
     if settings[BrokerKeys.keySetURL] != nil, settings[BrokerKeys.discoveryURL] != nil {
       findings.append(.warning(BrokerKeys.discoveryURL, "not used: jwksUrl is set"))
     }
-    return findings
+    return findings + SigningKeyKeys.check(settings)
   }
 
   /// Puts it together.
-  public static func build(_ context: ServiceContext) async throws -> ServiceParts { try TokenBroker(context).parts }
+  public static func build(_ context: ServiceContext) async throws -> ServiceParts {
+    let keys = try await SigningKeys(context)
+    return ServiceParts(joining: [keys.parts, try TokenBroker(context).parts])
+  }
 }
