@@ -9,6 +9,7 @@ struct SettingsTests {
     var environment = [
       "PARLEY_AUTH_OIDC_CLIENT_IDS": "web", "PARLEY_AUTH_GOOGLE_SA_JSON": try FakeGoogle.serviceAccount(),
       "PARLEY_AUTH_DATABASE_URL": "postgresql://parley_auth@/parley",
+      "PARLEY_AUTH_KEY_ENCRYPTION_KEY": "a2V5LWVuY3J5cHRpb24ta2V5LW9mLXRoZS10ZXN0cyE=",
     ]
     for (name, value) in changes { environment[name] = value }
     return try Settings(
@@ -50,7 +51,8 @@ struct SettingsTests {
       ("PARLEY_AUTH_OIDC_CLIENT_IDS", nil), ("PARLEY_AUTH_OIDC_CLIENT_IDS", " , "), ("PARLEY_AUTH_GOOGLE_SA_JSON", nil),
       ("PARLEY_AUTH_GOOGLE_SA_JSON", "{planted}"), ("PARLEY_AUTH_RATE_PER_MIN", "many"), ("PARLEY_AUTH_RATE_BURST", "0"),
       ("PARLEY_AUTH_CLOCK_SKEW_SECONDS", "301"), ("PARLEY_AUTH_JWKS_URL", "http://keys.example"),
-      ("PARLEY_AUTH_SUBJECT_SALT", "short"),
+      ("PARLEY_AUTH_SUBJECT_SALT", "short"), ("PARLEY_AUTH_KEY_ENCRYPTION_KEY", nil),
+      ("PARLEY_AUTH_KEY_ENCRYPTION_KEY", "cGxhbnRlZA=="), ("PARLEY_AUTH_SIGNING_KEY_PERIOD", "1m"),
     ] as [(String, String?)])
   func refused(variable: String, value: String?) throws {
     let error = #expect(throws: ConfigurationError.self) { try Self.settings([variable: value]) }

@@ -9,8 +9,9 @@ public import ServiceKit
 public enum AuthService: Service {
   /// `auth`.
   public static let name = "auth"
-  /// The keys of the broker, of the apps and of Sign in with Apple.
-  public static let configuration: [any ConfigurationKeyDeclaration] = BrokerKeys.all + AppKeys.all + AppleKeys.all
+  /// The keys of the broker, of the apps, of Sign in with Apple and of the service's own signing keys.
+  public static let configuration: [any ConfigurationKeyDeclaration] =
+    BrokerKeys.all + AppKeys.all + AppleKeys.all + SigningKeyKeys.all
   /// The broker.
   public static let services: [ServiceDescriptor] = [TokenBrokerService.descriptor]
   /// The schema `auth`.
@@ -29,11 +30,12 @@ public enum AuthService: Service {
       findings.append(.warning(BrokerKeys.discoveryURL, "not used: jwksUrl is set"))
     }
     let offersApple = (try? AppKeys.catalogue(settings))?.all.contains { $0.offers(.apple) } ?? false
-    return findings + AppKeys.findings(settings) + AppleKeys.findings(settings, isOffered: offersApple)
+    return findings + AppKeys.findings(settings) + AppleKeys.findings(settings, isOffered: offersApple) + SigningKeyKeys.check(settings)
   }
 
   /// Puts it together.
   public static func build(_ context: ServiceContext) async throws -> ServiceParts {
-    try TokenBroker(context, IdentityProviders(context)).parts
+    let (keys, providers) = (try await SigningKeys(context), try IdentityProviders(context))
+    return ServiceParts(joining: [keys.parts, try TokenBroker(context, providers).parts])
   }
 }

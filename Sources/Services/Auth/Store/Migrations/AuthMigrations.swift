@@ -6,5 +6,7 @@ public enum AuthMigrations {
   public static let schema = "auth"
 
   /// All of them. A released one never changes.
-  public static let all: [Migration] = [Migration(1, "create_broker_tables", createBrokerTables)]
+  public static let all: [Migration] = [
+    Migration(1, "create_broker_tables", createBrokerTables), Migration(2, "create_signing_keys", createSigningKeys),
+  ]
 }
