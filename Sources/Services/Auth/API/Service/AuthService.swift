@@ -30,7 +30,8 @@ public enum AuthService: Service {
       findings.append(.warning(BrokerKeys.discoveryURL, "not used: jwksUrl is set"))
     }
     let offersApple = (try? AppKeys.catalogue(settings))?.all.contains { $0.offers(.apple) } ?? false
-    return findings + AppKeys.findings(settings) + AppleKeys.findings(settings, isOffered: offersApple) + SigningKeyKeys.check(settings)
+    return findings + AppKeys.findings(settings) + AppleKeys.findings(settings, isOffered: offersApple)
+      + SigningKeyKeys.check(settings)
   }
 
   /// Puts it together.
