@@ -158,13 +158,22 @@ let package = Package(
       "Platform/ServiceKit", "ServiceKit",
       [
         "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "WellKnown", "MessagesCore", "JSON", "PostgreSQL", "Outbound",
-        "Telemetry", "CShims", "CNghttp2", "COpenSSL", "CPostgreSQL", "CCurl", log, metrics, arguments,
+        "Telemetry", "JOSE", "CShims", "CNghttp2", "COpenSSL", "CPostgreSQL", "CCurl", log, metrics, arguments,
       ], exclude: ["README.md"]),
 
     // API and providers
     floor("API", "ParleyAPI", ["MessagesCore", "RPC", "WellKnown"], exclude: ["README.md"]),
     floor("Providers/OpenID", "OpenID", ["EventLoop", "JOSE", "JSON", "Outbound", log], exclude: ["README.md"]),
-    floor("Providers/Google", "GoogleProvider", ["OpenID", "EventLoop", "JOSE", "JSON", "Outbound", log], exclude: ["README.md"]),
+    floor(
+      "Providers/Google", "GoogleProvider", ["OpenID", "EventLoop", "JOSE", "JSON", "Outbound", log], exclude: ["README.md"]),
+
+    floor(
+      "Providers/Parley", "ParleyProvider",
+      [
+        "OpenID", "ParleyAPI", "ServiceKit", "EventLoop", "HTTP2", "JOSE", "MessagesCore", "Outbound", "PostgreSQL", "RPC",
+        "RPCClient",
+        "Telemetry", "WellKnown", log,
+      ], exclude: ["README.md"]),
 
     // Services
     floor("Services/Auth/Domain", "AuthDomain"),
@@ -172,7 +181,8 @@ let package = Package(
     floor(
       "Services/Auth/API", "AuthAPI",
       [
-        "AuthDomain", "AuthStore", "ParleyAPI", "OpenID", "GoogleProvider", "ServiceKit", "EventLoop", "RPC", "RPCServer", "MessagesCore",
+        "AuthDomain", "AuthStore", "ParleyAPI", "OpenID", "GoogleProvider", "ServiceKit", "EventLoop", "RPC", "RPCServer",
+        "MessagesCore",
         "WellKnown", "JSON", "JOSE", "Outbound", "PostgreSQL", "Telemetry", log, metrics,
       ]),
 
@@ -208,7 +218,8 @@ let package = Package(
         "CNghttp2", "COpenSSL", "CShims", log,
       ], path: "Tests/Support/TestSupport", swiftSettings: settings),
     .target(
-      name: "DemoService", dependencies: ["ServiceKit", "TestAPI", "EventLoop", "RPC", "RPCServer"],
+      name: "DemoService",
+      dependencies: ["ParleyProvider", "ServiceKit", "TestAPI", "EventLoop", "PostgreSQL", "RPC", "RPCServer"],
       path: "Tests/Support/DemoService",
       swiftSettings: settings),
     executable("demo-service", at: "Tests/Support/demo-service", ["DemoService", "ServiceKit"]),
@@ -290,7 +301,8 @@ let package = Package(
     tests(
       "Services/AuthTests",
       [
-        "AuthDomain", "AuthStore", "AuthAPI", "ParleyAPI", "OpenID", "GoogleProvider", "ServiceKit", "EventLoop", "RPC", "RPCServer",
+        "AuthDomain", "AuthStore", "AuthAPI", "ParleyAPI", "OpenID", "GoogleProvider", "ServiceKit", "EventLoop", "RPC",
+        "RPCServer",
         "RPCClient", "PostgreSQL", "Outbound", "JOSE", "JSON", "TestSupport", log,
       ]),
     tests(
