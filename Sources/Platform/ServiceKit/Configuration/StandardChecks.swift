@@ -47,8 +47,10 @@ enum StandardChecks {
   }
 
   private static func clients(_ settings: Settings) -> [ConfigurationFinding] {
-    guard settings[StandardKeys.tlsClientCA] == nil, !settings[StandardKeys.tlsClientIdentities].isEmpty else { return [] }
-    return [.error(StandardKeys.tlsClientCA, "must be set when tls.clientIdentities is: nothing else proves an identity")]
+    guard settings[StandardKeys.tlsClientCA] == nil else { return [] }
+    return [StandardKeys.tlsClientIdentities, StandardKeys.tlsAdminIdentities].filter { !settings[$0].isEmpty }.map {
+      .error(StandardKeys.tlsClientCA, "must be set when \($0.name) is: nothing else proves an identity")
+    }
   }
 
   private static func database(_ url: String, _ key: any ConfigurationKeyDeclaration) -> [ConfigurationFinding] {

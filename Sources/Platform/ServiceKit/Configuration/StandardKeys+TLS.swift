@@ -17,6 +17,10 @@ extension StandardKeys {
   public static let tlsClientIdentities = ConfigurationKey<[ClientIdentity]>(
     "tls.clientIdentities", default: [],
     "The identities in client certificates that may call methods of SERVICE access; needs tls.clientCa.")
+  /// Which clients may call methods of ADMIN access.
+  public static let tlsAdminIdentities = ConfigurationKey<[ClientIdentity]>(
+    "tls.adminIdentities", default: [],
+    "The identities in client certificates that may call methods of ADMIN access; needs tls.clientCa.")
   /// How often the files are looked at.
   public static let tlsWatchInterval = ConfigurationKey<Duration>(
     "tls.watchInterval", default: .seconds(5), in: .milliseconds(50) ... .seconds(86_400),
@@ -24,7 +28,8 @@ extension StandardKeys {
 
   static var tls: [any ConfigurationKeyDeclaration] {
     [
-      tlsListen, tlsCertificate, tlsKey, tlsClientCA, tlsClientCertificates, tlsClientIdentities, tlsWatchInterval,
+      tlsListen, tlsCertificate, tlsKey, tlsClientCA, tlsClientCertificates, tlsClientIdentities, tlsAdminIdentities,
+      tlsWatchInterval,
     ]
   }
 }

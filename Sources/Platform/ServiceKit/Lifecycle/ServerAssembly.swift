@@ -33,8 +33,9 @@ struct ServerAssembly {
     services = settings[StandardKeys.reflection] ? served.withReflection() : served
     // Other services are known by their certificates, unless this one has a way of its own.
     let clients = AccessGuard.authenticator(ClientIdentityAuthenticator(settings[StandardKeys.tlsClientIdentities]))
+    let admins = AccessGuard.authenticator(ClientIdentityAuthenticator(settings[StandardKeys.tlsAdminIdentities]))
     let access = try AccessPolicy(
-      for: services.map(\.descriptor), guards: parts.guards.merging([.service: clients]) { own, _ in own })
+      for: services.map(\.descriptor), guards: parts.guards.merging([.service: clients, .admin: admins]) { own, _ in own })
     interceptors =
       [
         CallTelemetry.interceptor(services.map(\.descriptor), log, telemetry, settings, resources.tracing.tracer),

@@ -45,6 +45,15 @@ struct SigningKeys: Sendable {
       http: [KeySetRoute(keyring: keyring).route], jobs: [BackgroundJob("signing keys", rotate)])
   }
 
+  /// The guard of this service's own methods of SESSION access: nothing is fetched, and nobody is asked.
+  func authenticator(_ revocations: any RevocationFeed) -> SessionAuthenticator {
+    let settings = context.settings
+    return SessionAuthenticator(
+      SessionPolicy(issuer: settings[SigningKeyKeys.issuer], audience: settings[SigningKeyKeys.audience]),
+      keys: OwnSessionKeys(keyring), revocations: revocations, loops: context.loops.loops, clock: context.clock,
+      metrics: context.metrics)
+  }
+
   private static func problem(_ text: String) -> ConfigurationError {
     let key = SigningKeyKeys.keyEncryptionKey
     return ConfigurationError([.init(key: key.name, variable: "PARLEY_AUTH_\(key.variable)", text)])

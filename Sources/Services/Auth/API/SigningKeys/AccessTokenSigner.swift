@@ -23,11 +23,11 @@ package struct AccessTokenSigner: AccessTokenSigning {
     }
     let key = try await keyring.active()
     let payload: JSONObject = [
-      "iss": .string(issuer), "aud": [.string(audience)], "sub": .string(claims.user.description),
+      "iss": .string(issuer), "aud": .string(audience), "sub": .string(claims.user.description),
       "sid": .string(claims.session.description), "app": .string(claims.app),
       "iat": .number(JSONNumber(claims.issuedAt.seconds)), "exp": .number(JSONNumber(claims.expiresAt.seconds)),
       "auth_time": .number(JSONNumber(claims.authenticatedAt.seconds)),
-      "jti": .string(Base64URL.encode(SecureRandom.bytes(16))),
+      "jti": .string(Base64URL.encode(SecureRandom.bytes(12))),
     ]
     do { return try key.sign(header: ["typ": "at+jwt"], claims: payload) } catch {
       throw PortFailure(.unavailable, reason: "\(error)")

@@ -186,7 +186,7 @@ package final class SigningKeyring: Sendable {
   private func perform(_ action: SigningKeyAction) async throws {
     switch action {
     case .create(let times):
-      let key = try SigningKey.generate(.es256)
+      let key = try Self.named(SigningKey.generate(.es256).privatePEM())
       let box = try sealing.seal(Array(key.privatePEM().utf8), for: Self.purpose(key.keyID))
       let isOurs = try await store.add(
         StoredSigningKey(
@@ -220,15 +220,21 @@ package final class SigningKeyring: Sendable {
       let key: SigningKey
       do {
         let pem = try sealing.open(SealedBox(bytes: stored.sealedPrivateKey), for: Self.purpose(stored.keyID))
-        key = try SigningKey(pem: String(decoding: pem, as: UTF8.self))
+        key = try Self.named(String(decoding: pem, as: UTF8.self))
       } catch { throw PortFailure(.rejected, reason: "signing key \(stored.keyID): \(error)") }
-      // Its name is its thumbprint.
+      // Its name follows from it.
       guard key.keyID == stored.keyID else {
         throw PortFailure(.rejected, reason: "signing key \(stored.keyID): its private half is another key's")
       }
       keys.append(.init(times: stored.times, key: key))
     }
     return keys
+  }
+
+  /// A key named by the first 96 bits of its thumbprint (RFC 7638): every token carries the name, and every call a token.
+  private static func named(_ pem: String) throws(KeyError) -> SigningKey {
+    let keyID = String(try SigningKey(pem: pem).keyID.prefix(16))
+    return try SigningKey(pem: pem, keyID: keyID)
   }
 
   private static func purpose(_ keyID: String) -> String { "auth.signing_key \(keyID)" }
