@@ -11,9 +11,11 @@ public enum AuthService: Service {
   public static let name = "auth"
   /// The keys of the broker, of the apps, of Sign in with Apple and of the service's own signing keys.
   public static let configuration: [any ConfigurationKeyDeclaration] =
-    BrokerKeys.all + AppKeys.all + AppleKeys.all + SigningKeyKeys.all
-  /// The broker.
-  public static let services: [ServiceDescriptor] = [TokenBrokerService.descriptor]
+    BrokerKeys.all + AppKeys.all + AppleKeys.all + SigningKeyKeys.all + AccountKeys.all
+  /// The broker, the accounts, and what other services ask about sessions.
+  public static let services: [ServiceDescriptor] = [
+    TokenBrokerService.descriptor, ParleyAPI.AuthService.descriptor, SessionDirectoryService.descriptor,
+  ]
   /// The schema `auth`.
   public static let migrations: [Migration] = AuthMigrations.all
 
@@ -31,12 +33,13 @@ public enum AuthService: Service {
     }
     let offersApple = (try? AppKeys.catalogue(settings))?.all.contains { $0.offers(.apple) } ?? false
     return findings + AppKeys.findings(settings) + AppleKeys.findings(settings, isOffered: offersApple)
-      + SigningKeyKeys.check(settings)
+      + SigningKeyKeys.check(settings) + AccountKeys.findings(settings)
   }
 
   /// Puts it together.
   public static func build(_ context: ServiceContext) async throws -> ServiceParts {
     let (keys, providers) = (try await SigningKeys(context), try IdentityProviders(context))
-    return ServiceParts(joining: [keys.parts, try TokenBroker(context, providers).parts])
+    let accounts = Accounts(context, providers, keys)
+    return ServiceParts(joining: [keys.parts, try TokenBroker(context, providers).parts, accounts.parts])
   }
 }

@@ -51,8 +51,8 @@ public struct AccountRefusal: Error, Sendable, Hashable, CustomStringConvertible
     case userLimited
     /// Nobody could say whether a limit was reached.
     case limiterUnavailable
-    /// Nothing could be read or written.
-    case storeUnavailable
+    /// What is named in the request is somebody else's.
+    case notYourOwn
     /// There is no key to sign access tokens with.
     case signingUnavailable
     /// The caller gave up.
@@ -129,7 +129,7 @@ extension AccountRefusal.Kind {
     case .addressLimited: ("RATE_LIMITED_IP", "rate limit (ip)")
     case .userLimited: ("RATE_LIMITED_USER", "rate limit (user)")
     case .limiterUnavailable: ("LIMITER_UNAVAILABLE", "rate limiter unavailable")
-    case .storeUnavailable: ("DATABASE_UNAVAILABLE", "the database is not available")
+    case .notYourOwn: ("NOT_YOUR_OWN", "not the caller's own")
     case .signingUnavailable: ("KEYS_UNAVAILABLE", "no key to sign with")
     case .cancelled: ("CANCELLED", "cancelled")
     }

@@ -193,6 +193,25 @@ public struct SessionStore: Sendable {
     return rows.map(\.record)
   }
 
+  /// Whether a person has or had this session, as far as that is remembered.
+  public func exists(_ session: SessionID, of user: UserID) async throws(DatabaseError) -> Bool {
+    try await database.reads.value(
+      "select exists (select from auth.session where user_id = \(UUID(user)) and id = \(UUID(session)))") ?? false
+  }
+
+  /// Why a session has ended, or nil while it is alive. One that is not known any more ended long ago.
+  public func ending(of session: SessionID, at now: Moment) async throws(DatabaseError) -> SessionEnd? {
+    let row: (String?, Timestamp)? = try await database.reads.row(
+      """
+      select session.end_cause, session.expires_at from auth.session_lookup as lookup
+      join auth.session as session on session.user_id = lookup.user_id and session.id = lookup.session_id
+      where lookup.session_id = \(UUID(session))
+      """)
+    guard let row else { return .expired }
+    if let cause = row.0 { return try named(cause) }
+    return Moment(row.1) > now ? nil : .expired
+  }
+
   /// Which of some sessions are alive.
   public func alive(_ sessions: [SessionID], at now: Moment) async throws(DatabaseError) -> [SessionID] {
     let found: [UUID] = try await database.reads.rows(
