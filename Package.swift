@@ -158,7 +158,7 @@ let package = Package(
       "Platform/ServiceKit", "ServiceKit",
       [
         "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "WellKnown", "MessagesCore", "JSON", "PostgreSQL", "Outbound",
-        "Telemetry", "CShims", "CNghttp2", "COpenSSL", "CPostgreSQL", "CCurl", log, metrics, arguments,
+        "Telemetry", "JOSE", "CShims", "CNghttp2", "COpenSSL", "CPostgreSQL", "CCurl", log, metrics, arguments,
       ], exclude: ["README.md"]),
 
     // API and providers
@@ -167,6 +167,13 @@ let package = Package(
     floor(
       "Providers/Apple", "AppleProvider", ["OpenID", "EventLoop", "JOSE", "JSON", "Outbound", "RPC", log], exclude: ["README.md"]),
     floor("Providers/Google", "GoogleProvider", ["OpenID", "EventLoop", "JOSE", "JSON", "Outbound", log], exclude: ["README.md"]),
+    floor(
+      "Providers/Parley", "ParleyProvider",
+      [
+        "OpenID", "ParleyAPI", "ServiceKit", "EventLoop", "HTTP2", "JOSE", "MessagesCore", "Outbound", "PostgreSQL", "RPC",
+        "RPCClient",
+        "Telemetry", "WellKnown", log,
+      ], exclude: ["README.md"]),
 
     floor(
       "Providers/RevenueCat", "RevenueCatProvider", ["OpenID", "EventLoop", "JSON", "Outbound", log], exclude: ["README.md"]),
@@ -214,7 +221,8 @@ let package = Package(
         "CNghttp2", "COpenSSL", "CShims", log,
       ], path: "Tests/Support/TestSupport", swiftSettings: settings),
     .target(
-      name: "DemoService", dependencies: ["ServiceKit", "TestAPI", "EventLoop", "RPC", "RPCServer"],
+      name: "DemoService",
+      dependencies: ["ParleyProvider", "ServiceKit", "TestAPI", "EventLoop", "PostgreSQL", "RPC", "RPCServer"],
       path: "Tests/Support/DemoService",
       swiftSettings: settings),
     executable("demo-service", at: "Tests/Support/demo-service", ["DemoService", "ServiceKit"]),

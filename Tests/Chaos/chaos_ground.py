@@ -103,6 +103,7 @@ class Ground:
         if service == AUTH:
             values |= {
                 "GOOGLE_SA_JSON_FILE": self.folder / "service-account.json", "OIDC_CLIENT_IDS": AUDIENCE,
+                "KEY_ENCRYPTION_KEY": "a2V5LWVuY3J5cHRpb24ta2V5LW9mLXRoZS10ZXN0cyE=",
                 "JWKS_URL": f"{self.sandbox_url}/oauth2/v3/certs", "TOKEN_URI": f"{self.sandbox_url}/token",
                 "OUTBOUND_CA_FILE": self.tls / "ca.pem", "RATE_PER_MIN": 1_000_000, "RATE_BURST": 1_000_000,
                 "IP_RATE_PER_MIN": 1_000_000, "IP_BURST": 1_000_000, "ISSUES_PER_DAY": 0,

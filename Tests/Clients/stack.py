@@ -213,6 +213,7 @@ class Stack:
             "PARLEY_AUTH_TLS_KEY": f"{tls}/server-key.pem",
             "PARLEY_AUTH_ADMIN_LISTEN": "127.0.0.1:0",
             "PARLEY_AUTH_DATABASE_URL": self.ground.database_url("parley_auth", self.database),
+            "PARLEY_AUTH_KEY_ENCRYPTION_KEY": "a2V5LWVuY3J5cHRpb24ta2V5LW9mLXRoZS10ZXN0cyE=",
             "PARLEY_AUTH_GOOGLE_SA_JSON_FILE": f"{self.folder}/service-account.json",
             "PARLEY_AUTH_OIDC_CLIENT_IDS": AUDIENCE,
             "PARLEY_AUTH_JWKS_URL": f"{self.sandbox_url}/oauth2/v3/certs",

@@ -38,6 +38,13 @@ database_prepare() {
     PARLEY_AUTH_DATABASE_URL="$(database_url parley_auth)" "$BINARIES/parley-auth" migrate --bootstrap
 }
 
+# What private keys are sealed with: made once, the same for all copies.
+key_encryption_key() {
+  local file=$STATE/key-encryption-key
+  [[ -s $file ]] || (umask 077; mkdir -p "$STATE"; openssl rand -base64 32 >"$file.new"; mv "$file.new" "$file")
+  printf '%s\n' "$file"
+}
+
 # The settings of one copy. Keys and defaults: `parley-auth serve --help` and /etc/parley/auth.env.
 auth_environment() { # NAME H2C-PORT TLS-PORT ADMIN-PORT
   printf '%s\n' \
@@ -48,6 +55,7 @@ auth_environment() { # NAME H2C-PORT TLS-PORT ADMIN-PORT
     "PARLEY_AUTH_ADMIN_LISTEN=127.0.0.1:$4" \
     "PARLEY_AUTH_PORT_FILE=$STATE/$1.port" \
     "PARLEY_AUTH_DATABASE_URL=$(database_url parley_auth)" \
+    "PARLEY_AUTH_KEY_ENCRYPTION_KEY_FILE=$(key_encryption_key)" \
     "PARLEY_AUTH_GOOGLE_SA_JSON_FILE=$STATE/sandbox/service-account.json" \
     "PARLEY_AUTH_OIDC_CLIENT_IDS=$AUDIENCE" \
     "PARLEY_AUTH_JWKS_URL=$SANDBOX_URL/oauth2/v3/certs" \

@@ -19,6 +19,8 @@ public struct ServiceContext: Sendable {
   public let clock: WallClock
   /// Whether the process serves; conditions of the service's own are set here.
   public let health: HealthStatus
+  /// Where metrics are kept.
+  public let metrics: PrometheusRegistry
   /// Who begins spans; inactive where nothing is traced.
   public let tracer: Tracer
   /// Who the client of a request is.

@@ -1,5 +1,7 @@
 internal import EventLoop
 internal import Glibc
+internal import ParleyProvider
+internal import PostgreSQL
 public import RPC
 internal import RPCServer
 public import ServiceKit
@@ -25,22 +27,24 @@ public struct DemoService: Service {
   /// The name of the service.
   public static let name = "demo"
   /// Its settings.
-  public static let configuration: [any ConfigurationKeyDeclaration] = [
-    StandardKeys.listen.aliased(.init("PORT") { "127.0.0.1:\($0)" }), apiKey, burst, isGuarded, failingJob, stubbornCall,
-    gate,
-  ]
+  public static let configuration: [any ConfigurationKeyDeclaration] =
+    [
+      StandardKeys.listen.aliased(.init("PORT") { "127.0.0.1:\($0)" }), apiKey, burst, isGuarded, failingJob, stubbornCall,
+      gate,
+    ] + AuthServiceKeys.all
   /// What it serves.
   public static let services = [EchoService.descriptor]
 
   /// Warns when nobody is let in.
   public static func check(_ settings: Settings) -> [ConfigurationFinding] {
-    settings[apiKey] == nil ? [.warning(apiKey, "not set: nobody is let in")] : []
+    AuthServiceKeys.check(settings) + (settings[apiKey] == nil ? [.warning(apiKey, "not set: nobody is let in")] : [])
   }
 
   /// Puts it together.
   public static func build(_ context: ServiceContext) async throws -> ServiceParts {
     let slow = context.settings[stubbornCall]
     let fails = context.settings[failingJob]
+    let sessions = try ParleySessions(context)
     let gate = DemoGate(path: context.settings[gate]?.path)
     return ServiceParts(
       services: [
@@ -57,11 +61,12 @@ public struct DemoService: Service {
               }
               return EchoResponse(text: request.text)
             },
-            .unary(EchoService.Methods.guarded) { _, _ in GuardedResponse() },
+            .unary(EchoService.Methods.guarded) { _, call in GuardedResponse(caller: try call.caller.userID.description) },
             .unary(EchoService.Methods.fail) { _, _ in throw DemoError() },
           ])
       ],
-      guards: context.settings[isGuarded] ? [.session: .authenticator(NobodyMay())] : [:],
+      guards: context.settings[isGuarded]
+        ? sessions.map { .sessions($0.authenticator) } ?? [.session: .authenticator(NobodyMay())] : [:],
       http: [
         .get("/hello", allowsHead: true) { _ in .text(200, "hello") },
         .get("/client") { request in .text(200, context.proxies.client(of: request).text) },
@@ -83,7 +88,7 @@ public struct DemoService: Service {
           if fails { throw DemoError() }
           while true { try await Task.sleep(for: .seconds(3_600)) }
         }
-      ])
+      ] + (sessions?.jobs ?? []))
   }
 }
 

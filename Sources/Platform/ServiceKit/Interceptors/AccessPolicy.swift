@@ -6,6 +6,16 @@ public protocol Authenticator: Sendable {
   ///
   /// - Throws: ``RPC/RPCError`` with `unauthenticated`, `permissionDenied`, or `unavailable` when nothing could be judged.
   func authenticate(_ call: any ServerCall) async throws
+
+  /// Admits a call that can be judged without waiting, which costs much less than ``authenticate(_:)``; that is asked otherwise.
+  ///
+  /// - Returns: Whether the call was admitted.
+  func admitAtOnce(_ call: any ServerCall) throws -> Bool
+}
+
+extension Authenticator {
+  /// None.
+  public func admitAtOnce(_ call: any ServerCall) throws -> Bool { false }
 }
 
 /// How methods of one kind of access are guarded.
@@ -47,7 +57,8 @@ public struct AccessPolicy: ServerInterceptor {
     let access = call.method.access
     if access != .public {
       switch guards[access] {
-      case .authenticator(let authenticator): try await authenticator.authenticate(call)
+      case .authenticator(let authenticator):
+        if try !authenticator.admitAtOnce(call) { try await authenticator.authenticate(call) }
       case .handlers: break
       // Only a method that was not there when the policy was made.
       case nil: throw RPCError(.permissionDenied, "the method is not open")

@@ -80,7 +80,8 @@ public final class ServiceInstance: Sendable {
     try await resources.connect(S.self, settings, health, log)
     let context = ServiceContext(
       settings: settings, loops: resources.loops, outbound: resources.outbound, log: log, clock: clock, health: health,
-      tracer: resources.tracing.tracer, proxies: TrustedProxies(settings[StandardKeys.trustedProxies]),
+      metrics: resources.telemetry.registry, tracer: resources.tracing.tracer,
+      proxies: TrustedProxies(settings[StandardKeys.trustedProxies]),
       connectedDatabase: resources.database)
     let parts = try await S.build(context)
     let assembly = try ServerAssembly(S.self, parts, settings, health, log, resources)

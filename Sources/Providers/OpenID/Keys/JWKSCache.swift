@@ -1,6 +1,6 @@
 public import CoreMetrics
 public import EventLoop
-internal import JOSE
+public import JOSE
 public import Logging
 internal import Synchronization
 
@@ -59,6 +59,46 @@ public final class JWKSCache: Sendable {
     let now = clock.now()
     return state.withLock { $0.snapshot.map { now < $0.usableUntil } ?? false }
   }
+
+  /// Keys as they were fetched at one time.
+  public struct KeySet: Sendable {
+    /// The keys.
+    public let keys: JWKSet
+    /// Changes exactly when the document does.
+    public let generation: UInt64
+
+    init(_ snapshot: KeySnapshot) { (keys, generation) = (snapshot.keys, snapshot.generation) }
+  }
+
+  /// The generation of the keys, where they may be used and no fetch is due; else nil.
+  public var generationAtHand: UInt64? {
+    let now = clock.now()
+    return state.withLock { state in
+      guard let snapshot = state.snapshot, now < snapshot.usableUntil else { return nil }
+      return now < snapshot.freshUntil || now < state.nextAttempt ? snapshot.generation : nil
+    }
+  }
+
+  /// The keys to use now, fetched if a fetch is due.
+  public func keySet() async throws(KeysError) -> KeySet { KeySet(try await current()) }
+
+  /// Keys of another generation, fetched ahead of time if that is allowed now; nil when there are none.
+  public func keySet(newerThan generation: UInt64) async throws(KeysError) -> KeySet? {
+    let began = clock.now()
+    let held = try await current()
+    if held.generation != generation { return KeySet(held) }
+    guard let newer = try await newer(than: began), newer.generation != generation else { return nil }
+    return KeySet(newer)
+  }
+
+  /// For how long the keys should have been fetched again; zero while they are fresh, and before the first time.
+  public var staleness: Duration {
+    let now = clock.now()
+    return state.withLock { max(.zero, $0.snapshot.map { now.duration(since: $0.freshUntil) } ?? .zero) }
+  }
+
+  /// How many fetches have failed since the last that succeeded.
+  public var failuresInARow: Int { state.withLock { $0.failuresInARow } }
 
   /// How often the keys were asked for.
   public var fetchCount: Int { state.withLock { $0.fetches } }

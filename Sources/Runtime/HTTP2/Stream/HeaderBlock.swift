@@ -167,6 +167,14 @@ package final class HeaderBlock {
   /// The value of the first field of this name as text.
   package func text(_ token: HeaderToken) -> String? { value(token).map { String(decoding: $0, as: UTF8.self) } }
 
+  /// The value of the only field of this name as text; nil when there is none, or another one.
+  package func soleText(_ token: HeaderToken) -> String? {
+    let index = firstIndex(token)
+    guard index > 0 else { return nil }
+    for other in index..<count where fields[other].token == token { return nil }
+    return String(decoding: value(of: fields[index - 1]), as: UTF8.self)
+  }
+
   /// The value of the first field of this lower-case name as text.
   package func text(named name: String) -> String? {
     var name = name

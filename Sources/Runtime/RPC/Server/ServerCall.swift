@@ -11,6 +11,8 @@ public protocol ServerCall: AnyObject, Sendable {
   var metadata: Metadata { get }
   /// The first text value of one name in ``metadata``; cheaper than reading all of it.
   func metadataText(_ name: String) -> String?
+  /// The caller's `authorization`; nil unless it sent exactly one: of two, nobody could say which one a proxy in front has looked at.
+  var soleAuthorization: String? { get }
   /// The caller's `x-request-id` as it was sent: asked for every line of the access log, and mostly nil.
   var requestIDText: String? { get }
   /// When the caller stops waiting, or nil.
@@ -82,6 +84,11 @@ public protocol ServerCall: AnyObject, Sendable {
 extension ServerCall {
   /// Looks it up in ``metadata``.
   public func metadataText(_ name: String) -> String? { metadata[name] }
+  /// Looks it up in ``metadata``.
+  public var soleAuthorization: String? {
+    let values = metadata.values(of: "authorization")
+    return values.count == 1 ? values[0] : nil
+  }
   /// Looks it up in ``metadata``.
   public var requestIDText: String? { metadataText("x-request-id") }
   /// Leaves them to the first response.

@@ -23,6 +23,11 @@ extension RPCServerCall {
     return stream?.headers.text(named: name)
   }
 
+  var soleAuthorization: String? {
+    guard let borrowedStream else { return nil }
+    return borrowedStream._withUnsafeGuaranteedRef { $0.headers.soleText(.authorization) }
+  }
+
   var requestIDText: String? {
     if let storedMetadata { return storedMetadata["x-request-id"] }
     guard let borrowedStream else { return nil }

@@ -9,6 +9,7 @@ struct SettingsTests {
     var environment = [
       "PARLEY_AUTH_OIDC_CLIENT_IDS": "web", "PARLEY_AUTH_GOOGLE_SA_JSON": try FakeGoogle.serviceAccount(),
       "PARLEY_AUTH_DATABASE_URL": "postgresql://parley_auth@/parley",
+      "PARLEY_AUTH_KEY_ENCRYPTION_KEY": "a2V5LWVuY3J5cHRpb24ta2V5LW9mLXRoZS10ZXN0cyE=",
     ]
     for (name, value) in changes { environment[name] = value }
     return try Settings(
@@ -57,6 +58,8 @@ struct SettingsTests {
       ("PARLEY_AUTH_CAPABILITIES", "speech=a@p.iam/x"), ("PARLEY_AUTH_CAPABILITIES", "speech=a@p.iam,speech=b@p.iam"),
       ("PARLEY_AUTH_CAPABILITIES", "speech=a@p.iam,gemini=A@p.iam"), ("PARLEY_AUTH_ISSUES_PER_DAY", "-1"),
       ("PARLEY_AUTH_CAPABILITY_ISSUES_PER_DAY", "speech=many"), ("PARLEY_AUTH_CAPABILITY_ISSUES_PER_DAY", "speech=1000001"),
+      ("PARLEY_AUTH_KEY_ENCRYPTION_KEY", nil),
+      ("PARLEY_AUTH_KEY_ENCRYPTION_KEY", "cGxhbnRlZA=="), ("PARLEY_AUTH_SIGNING_KEY_PERIOD", "1m"),
     ] as [(String, String?)])
   func refused(variable: String, value: String?) throws {
     let error = #expect(throws: ConfigurationError.self) { try Self.settings([variable: value]) }

@@ -145,7 +145,8 @@ struct BrokerFixture: Sendable {
       "PARLEY_AUTH_DATABASE_URL": database.servingURL, "PARLEY_AUTH_OIDC_CLIENT_IDS": FakeGoogle.clientID,
       "PARLEY_AUTH_GOOGLE_SA_JSON": try FakeGoogle.serviceAccount(tokenURI: "\(server.url)/token"),
       "PARLEY_AUTH_JWKS_URL": "\(server.url)/certs", "PARLEY_AUTH_LOOPS": "2", "PARLEY_AUTH_TRUSTED_PROXIES": "127.0.0.0/8",
-      "PARLEY_AUTH_LOG_LEVEL": "trace", "PARLEY_AUTH_DRAIN_TIMEOUT": "2s",
+      "PARLEY_AUTH_KEY_ENCRYPTION_KEY": "a2V5LWVuY3J5cHRpb24ta2V5LW9mLXRoZS10ZXN0cyE=", "PARLEY_AUTH_LOG_LEVEL": "trace",
+      "PARLEY_AUTH_DRAIN_TIMEOUT": "2s",
     ]
     // Where the fake is, in settings of a test's own.
     let places = ["{google}": server.url, "{google-host}": String(server.url.dropFirst("http://".count))]

@@ -9,12 +9,15 @@ public import ServiceKit
 public enum AuthService: Service {
   /// `auth`.
   public static let name = "auth"
-  /// The keys of the broker, of its cloud, of the apps, of Sign in with Apple and of entitlements.
+  /// The keys of all of its parts.
   public static let configuration: [any ConfigurationKeyDeclaration] =
-    BrokerKeys.all + CloudKeys.all + AppKeys.all + AppleKeys.all + Billing.configuration
-  /// The broker and entitlements.
+    BrokerKeys.all + CloudKeys.all + AppKeys.all + AppleKeys.all + SigningKeyKeys.all + AccountKeys.all + Billing.configuration
+  /// The broker, the accounts, what other services ask about sessions, and entitlements.
   public static let services: [ServiceDescriptor] =
-    [TokenBrokerService.descriptor, BrokerAdminService.descriptor] + Billing.services
+    [
+      TokenBrokerService.descriptor, BrokerAdminService.descriptor, ParleyAPI.AuthService.descriptor,
+      SessionDirectoryService.descriptor,
+    ] + Billing.services
   /// The schema `auth`.
   public static let migrations: [Migration] = AuthMigrations.all
 
@@ -31,13 +34,15 @@ public enum AuthService: Service {
     }
     let offersApple = (try? AppKeys.catalogue(settings))?.all.contains { $0.offers(.apple) } ?? false
     return findings + AppKeys.findings(settings) + AppleKeys.findings(settings, isOffered: offersApple)
-      + Billing.check(settings)
+      + SigningKeyKeys.check(settings) + AccountKeys.findings(settings) + Billing.check(settings)
   }
 
   /// Puts it together.
   public static func build(_ context: ServiceContext) async throws -> ServiceParts {
-    let broker = try TokenBroker(context, IdentityProviders(context))
+    let (keys, providers) = (try await SigningKeys(context), try IdentityProviders(context))
+    let accounts = Accounts(context, providers, keys)
+    let broker = try TokenBroker(context, providers)
     try await broker.checkOwnAccount()
-    return broker.parts
+    return ServiceParts(joining: [keys.parts, broker.parts, accounts.parts])
   }
 }

@@ -7,7 +7,8 @@ public enum AuthMigrations {
 
   /// All of them. A released one never changes.
   public static let all: [Migration] = [
-    Migration(1, "create_broker_tables", createBrokerTables), Migration(2, "create_broker_ledger", createBrokerLedger),
-    Migration(3, "create_entitlements", createEntitlements),
+    Migration(1, "create_broker_tables", createBrokerTables), Migration(2, "create_account_tables", createAccountTables),
+    Migration(3, "create_signing_keys", createSigningKeys),
+    Migration(4, "create_broker_ledger", createBrokerLedger), Migration(5, "create_entitlements", createEntitlements),
   ]
 }

@@ -1,0 +1,76 @@
+public import EventLoop
+public import Logging
+public import PostgreSQL
+
+/// Who keeps the sessions: the auth service's own store.
+public protocol RevocationSource: Sendable {
+  /// The sessions that ended after `cursor`, at most some thousands at a time; 0 asks for all that can still matter.
+  ///
+  /// - Returns: The sessions, where to go on, and whether there are more now.
+  func ended(after cursor: Int64) async throws -> (sessions: [RevocationMemory.Ended], cursor: Int64, hasMore: Bool)
+
+  /// Why a session has ended, or nil while it is alive.
+  func ending(ofStored session: UUID) async throws -> SessionEnding?
+}
+
+/// Revocations in the process that keeps the sessions: read from where they are kept, several times a second.
+public final class PolledRevocations: RevocationFeed {
+  /// How often they are read.
+  public static let interval = Duration.milliseconds(500)
+
+  /// What was read.
+  public let memory: RevocationMemory
+  private let source: any RevocationSource
+  private let log: Logger
+  private let now: @Sendable () -> MonotonicInstant
+
+  /// A feed that has read nothing yet.
+  public init(
+    _ source: any RevocationSource, log: Logger, now: @escaping @Sendable () -> MonotonicInstant = { .now() },
+    unixSeconds: @escaping @Sendable () -> Int64
+  ) {
+    self.source = source
+    self.log = log
+    self.now = now
+    memory = RevocationMemory(now: now, unixSeconds: unixSeconds)
+  }
+
+  /// As ``RevocationFeed/revision``.
+  public var revision: UInt64? { memory.revision }
+
+  /// As ``RevocationFeed/ending(of:)``.
+  public func ending(of session: UUID) -> SessionEnding? { memory.ending(of: session) }
+
+  /// As ``RevocationFeed/ask(_:)``.
+  public func ask(_ session: UUID) async throws(RevocationsUnavailable) -> SessionEnding? {
+    do { return try await source.ending(ofStored: session) } catch { throw RevocationsUnavailable("\(error)") }
+  }
+
+  /// Reads until it is cancelled.
+  public func run(on loop: EventLoop) async throws {
+    var cursor: Int64 = 0
+    while true {
+      do { cursor = try await read(after: cursor) } catch is CancellationError { throw CancellationError() } catch {
+        log.error("ended sessions not read", metadata: ["cause": "\(error)"])
+      }
+      try await loop.sleep(for: Self.interval)
+    }
+  }
+
+  /// Reads what has ended since.
+  ///
+  /// - Returns: Where to go on.
+  public func read(after start: Int64) async throws -> Int64 {
+    var cursor = start
+    while true {
+      let began = now()
+      let (sessions, next, hasMore) = try await source.ended(after: cursor)
+      memory.learn(sessions)
+      cursor = next
+      guard hasMore else {
+        memory.isCurrent(asOf: began)
+        return cursor
+      }
+    }
+  }
+}

@@ -1,0 +1,46 @@
+internal import AuthDomain
+internal import AuthStore
+internal import ParleyAPI
+internal import PostgreSQL
+
+/// The exchange of a refresh token for the next tokens.
+struct RefreshFlow: Sendable {
+  let rules: AccountRules
+  let store: SessionStore
+  let pepper: RefreshPepperStore
+  let limits: AccountLimits
+  let issuer: SessionIssuer
+  let journal: AccountJournal
+  let now: @Sendable () -> Moment
+
+  func refresh(_ text: String, attempt: String, for client: AccountClient) async throws -> SessionTokens {
+    let now = now()
+    try await limits.take(
+      .refresh(from: client.addressKey), rules.refreshAddressLimit, at: now, otherwise: .addressLimited)
+    guard attempt.isEmpty || (16...64).contains(attempt.utf8.count) else {
+      throw AccountRefusal(field: "attempt", "16 to 64 characters, or none")
+    }
+    let tokens = RefreshTokens(pepper: try await pepper.pepper())
+    guard let token = tokens.read(text) else { throw AccountRefusal(.invalidRefreshToken, detail: "not_sealed") }
+    // Only who has had a token of the session gets here, so nobody else can use this limit up.
+    try await limits.take(.refresh(of: token.session), rules.refreshLimit, at: now, otherwise: .userLimited)
+    let refreshed = try await store.refresh(
+      SessionStore.Presentation(
+        session: token.session, generation: token.generation, digest: RefreshTokens.digest(token),
+        attempt: RefreshTokens.attempt(attempt)), at: now, rules: rules.refresh, for: client.stored,
+      successor: { RefreshTokens.digest(tokens.successor(of: token, attempt: attempt, generation: $0)) })
+    switch refreshed.action {
+    case .handOut(let generation), .repeatAnswer(let generation):
+      guard let session = refreshed.session else { throw AccountRefusal(.invalidRefreshToken, detail: "no_session") }
+      return try await issuer.tokens(
+        session, refresh: tokens.successor(of: token, attempt: attempt, generation: generation), at: now)
+    case .race(let wait): throw AccountRefusal(.refreshRaced, retryAfter: wait)
+    case .end(let cause):
+      journal.sessionsEnded(1, cause)
+      throw AccountRefusal(cause.refusal, detail: "ended_now")
+    case .ended(let cause): throw AccountRefusal(cause.refusal, detail: "ended_before")
+    case .unknown:
+      throw AccountRefusal(.invalidRefreshToken, detail: refreshed.session == nil ? "no_session" : "never_issued")
+    }
+  }
+}

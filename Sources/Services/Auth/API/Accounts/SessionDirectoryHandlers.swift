@@ -1,0 +1,44 @@
+internal import AuthDomain
+internal import AuthStore
+internal import EventLoop
+internal import ParleyAPI
+internal import RPC
+
+/// `parley.auth.v1.SessionDirectoryService`: what other services ask about sessions.
+struct SessionDirectoryHandlers: SessionDirectoryService.Handlers {
+  let revocations: RevocationStore
+  let sessions: SessionStore
+  let loops: [EventLoop]
+  /// How often the feed is read. Each reading is told, so it is the heartbeat as well.
+  let interval: Duration
+  let now: @Sendable () -> Moment
+
+  /// Each watcher reads for itself: a question by primary key, answered from memory. A reading that fails ends the stream, because a
+  /// heartbeat says that nothing was missed.
+  func watchRevocations(
+    _ request: WatchRevocationsRequest, _ responses: ResponseWriter<WatchRevocationsResponse>, _ call: CallContext
+  ) async throws {
+    call.sendInitialMetadata()
+    let loop = loops.first(where: \.isCurrent) ?? loops[0]
+    var cursor = try await revocations.position(request.cursor)
+    while true {
+      let page = try await revocations.page(after: cursor, at: now())
+      cursor = page.cursor
+      try await responses.write(.init(sessions: page.sessions.map(\.message), cursor: cursor))
+      if !page.isFull { try await loop.sleep(for: interval) }
+    }
+  }
+
+  func checkSessions(_ request: CheckSessionsRequest, _ call: CallContext) async throws -> CheckSessionsResponse {
+    guard request.sessionIDs.count <= 100 else { throw AccountRefusal(field: "session_ids", "at most 100").rpcError }
+    let asked = request.sessionIDs.compactMap { SessionID($0) }
+    guard !asked.isEmpty else { return .init() }
+    return .init(aliveSessionIDs: try await sessions.alive(asked, at: now()).map(\.description))
+  }
+}
+
+extension AuthDomain.EndedSession {
+  var message: ParleyAPI.EndedSession {
+    .init(sessionID: id.description, cause: cause.message, mattersUntil: .init(mattersUntil))
+  }
+}

@@ -1,0 +1,27 @@
+internal import AuthDomain
+internal import ParleyAPI
+internal import WellKnown
+
+/// Makes what a signed-in device holds.
+struct SessionIssuer: Sendable {
+  let signer: any AccessTokenSigning
+
+  /// The tokens of a session.
+  func tokens(_ session: SessionRecord, refresh token: RefreshToken, at now: Moment) async throws(AccountRefusal) -> SessionTokens
+  {
+    let access = try await sign(session, at: now)
+    return SessionTokens(
+      accessToken: access, tokenType: "Bearer", expiresIn: .init(seconds: AccountRules.accessLifetime.components.seconds),
+      refreshToken: token.text, refreshExpiresAt: .init(session.expiresAt), sessionID: session.id.description)
+  }
+
+  /// An access token of a session.
+  func sign(_ session: SessionRecord, at now: Moment) async throws(AccountRefusal) -> String {
+    let claims = AccessTokenClaims(
+      user: session.user, session: session.id, app: session.app, issuedAt: now,
+      expiresAt: now.advanced(by: AccountRules.accessLifetime), authenticatedAt: session.authenticatedAt)
+    do { return try await signer.sign(claims) } catch {
+      throw AccountRefusal(error.kind == .cancelled ? .cancelled : .signingUnavailable, detail: error.reason)
+    }
+  }
+}

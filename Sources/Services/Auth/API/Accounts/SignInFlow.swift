@@ -1,0 +1,155 @@
+internal import AuthDomain
+internal import AuthStore
+internal import JOSE
+internal import ParleyAPI
+internal import PostgreSQL
+
+/// Signing in: a nonce, and the exchange of a provider's token for a session.
+struct SignInFlow: Sendable {
+  /// A provider's token to exchange, from whichever provider.
+  struct Request: Sendable {
+    var app: String
+    var provider: AuthDomain.IdentityProvider
+    var token: String
+    /// The token's field in the request.
+    var tokenField: String
+    var nonce: String
+    var device: ParleyAPI.Device?
+    /// The person's name, where the app was told.
+    var name: String?
+  }
+
+  /// A nonce that was issued.
+  struct Nonce: Sendable {
+    var text: String
+    var providerText: String
+    var form: AuthDomain.NonceForm
+    var expiresAt: Moment
+  }
+
+  let rules: AccountRules
+  let apps: AppCatalogue
+  let verifier: @Sendable (AuthDomain.IdentityProvider, App) -> (any IdentityVerifying)?
+  let store: SignInStore
+  let accounts: AccountStore
+  let activity: ActivityStore
+  let pepper: RefreshPepperStore
+  let limits: AccountLimits
+  let issuer: SessionIssuer
+  let journal: AccountJournal
+  let now: @Sendable () -> Moment
+
+  // MARK: Nonce
+
+  func begin(
+    _ name: String, _ provider: AuthDomain.IdentityProvider?, for client: AccountClient
+  ) async throws -> Nonce {
+    let (app, provider) = try await passage(name, provider, client)
+    let text = Base64URL.encode(SecureRandom.bytes(NonceRule.byteCount))
+    let rule = NonceRule(app[provider].nonceForm)
+    let expiresAt = now().advanced(by: AccountRules.nonceLifetime)
+    try await store.issue(nonce: Self.digest(text), app: app.name, provider: provider, expiresAt: expiresAt)
+    return Nonce(
+      text: text, providerText: rule.providerText(text, hashed: Self.hexadecimal(text)), form: rule.form, expiresAt: expiresAt)
+  }
+
+  // MARK: Exchange
+
+  func exchange(
+    _ request: Request, for client: AccountClient
+  ) async throws -> (tokens: SessionTokens, account: Account, isNew: Bool) {
+    let (app, provider) = try await passage(request.app, request.provider, client)
+    guard let verifier = verifier(provider, app) else { throw AccountRefusal(.providerNotOffered) }
+    guard !request.token.isEmpty else { throw AccountRefusal(field: request.tokenField, "the provider's token") }
+    guard !request.nonce.isEmpty else { throw AccountRefusal(field: "nonce", "the nonce that BeginSignIn issued") }
+    let device = try AuthDomain.Device(request.device)
+    let identity = try await verified(request.token, verifier)
+    guard Base64URL.decode(request.nonce)?.count == NonceRule.byteCount else {
+      throw AccountRefusal(.nonceUnknown, detail: "nonce_malformed")
+    }
+    try NonceRule(app[provider].nonceForm)
+      .judge(identity, nonce: request.nonce, hashed: Self.hexadecimal(request.nonce))
+
+    let now = now()
+    let newUser = UserID(Self.identifier(at: now))
+    let session = SessionRecord(
+      id: SessionID(Self.identifier(at: now)), user: newUser, app: app.name, provider: provider, device: device, createdAt: now,
+      authenticatedAt: now, lastUsedAt: now, lastAddress: client.address, expiresAt: now)
+    // A token serves once: whether there is a key to sign with is found out before it is used up.
+    _ = try await issuer.sign(session, at: now)
+    let token = RefreshTokens(pepper: try await pepper.pepper()).first(of: session.id)
+    let state = RefreshState(first: RefreshTokens.digest(token), at: now, rules: rules.refresh)
+    let exchange = SignInStore.Exchange(
+      nonce: Self.digest(request.nonce), token: Self.digest(request.token),
+      tokenExpiresAt: identity.expiresAt.advanced(by: AccountRules.mostLeeway), identity: identity,
+      name: PersonName.proposed(told: request.name, for: identity), newUser: newUser, session: session, state: state,
+      requestID: client.requestID)
+    switch try await store.exchange(exchange, at: now) {
+    case .refused(let kind):
+      await note(kind, identity, app, client)
+      throw AccountRefusal(kind)
+    case .signedIn(let account, let isNew):
+      var session = session
+      (session.user, session.expiresAt) = (account.id, state.expiresAt)
+      return (try await issuer.tokens(session, refresh: token, at: now), account, isNew)
+    }
+  }
+
+  // MARK: Steps
+
+  /// What comes before any look at a token.
+  private func passage(
+    _ name: String, _ provider: AuthDomain.IdentityProvider?, _ client: AccountClient
+  ) async throws(AccountRefusal) -> (App, AuthDomain.IdentityProvider) {
+    let app = apps[name]
+    // An app with a limit of its own has buckets of its own.
+    let key = app?.limits.signIn == nil ? client.addressKey : "\(app?.name ?? "")/\(client.addressKey)"
+    try await limits.take(.signIn(from: key), app?.limits.signIn ?? rules.signInLimit, at: now(), otherwise: .addressLimited)
+    guard let app else { throw AccountRefusal(.unknownApp) }
+    guard let provider else { throw AccountRefusal(field: "provider", "with whom the person signs in") }
+    guard app.offers(provider) else { throw AccountRefusal(.providerNotOffered) }
+    return (app, provider)
+  }
+
+  private func verified(_ token: String, _ verifier: any IdentityVerifying) async throws(AccountRefusal) -> VerifiedIdentity {
+    let identity: VerifiedIdentity
+    do { identity = try await verifier.verify(token) } catch {
+      switch error.kind {
+      case .rejected: throw AccountRefusal(.invalidIDToken, detail: error.reason)
+      case .unavailable: throw AccountRefusal(.keysUnavailable, detail: error.reason)
+      case .cancelled: throw AccountRefusal(.cancelled)
+      }
+    }
+    guard !identity.subject.isEmpty, !identity.subject.utf8.contains(0), identity.email?.utf8.contains(0) != true else {
+      throw AccountRefusal(.invalidIDToken, detail: "subject_malformed")
+    }
+    return identity
+  }
+
+  /// The person is refused either way, so what cannot be noted is only logged.
+  private func note(_ kind: AccountRefusal.Kind, _ identity: VerifiedIdentity, _ app: App, _ client: AccountClient) async {
+    do throws(DatabaseError) {
+      guard let user = try await accounts.user(identity.subject, of: identity.provider, in: app.name) else { return }
+      try await activity.add(
+        AuthDomain.Activity(
+          user: user, app: app.name, at: now(), action: .signedIn, outcome: .refused, reason: kind.reason,
+          address: client.address, requestID: client.requestID))
+    } catch {
+      journal.notNoted("\(error)")
+    }
+  }
+
+  private static func identifier(at now: Moment) -> UUID { .v7(at: Timestamp(microseconds: now.microseconds)) }
+
+  private static func digest(_ text: String) -> AuthDomain.Digest { RefreshTokens.digest(Array(text.utf8)) }
+
+  private static func hexadecimal(_ text: String) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(
+      decoding: SHA256.digest(text).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
+}
+
+extension Identifier {
+  init(_ uuid: UUID) { self.init(high: uuid.high, low: uuid.low) }
+}

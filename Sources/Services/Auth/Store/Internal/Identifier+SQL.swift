@@ -1,0 +1,24 @@
+internal import AuthDomain
+internal import PostgreSQL
+
+extension UUID {
+  init(_ identifier: some Identifier) { self.init(high: identifier.high, low: identifier.low) }
+}
+
+extension Identifier {
+  init(_ uuid: UUID) { self.init(high: uuid.high, low: uuid.low) }
+}
+
+extension Digest {
+  /// Reads a column; its constraint keeps the length.
+  init(column bytes: [UInt8]) throws(DatabaseError) {
+    guard let digest = Digest(bytes) else { throw DatabaseError(.decodingFailed, "a digest has 32 bytes") }
+    self = digest
+  }
+}
+
+/// Reads a name that the database keeps as text.
+func named<Value: RawRepresentable<String>>(_ text: String, _ type: Value.Type = Value.self) throws(DatabaseError) -> Value {
+  guard let value = Value(rawValue: text) else { throw DatabaseError(.decodingFailed, "the text is no \(Value.self)") }
+  return value
+}

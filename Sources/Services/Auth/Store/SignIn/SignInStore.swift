@@ -1,0 +1,144 @@
+public import AuthDomain
+internal import EventLoop
+public import PostgreSQL
+
+/// Sign-ins: nonces, and the one transaction that makes a session of a verified identity.
+public struct SignInStore: Sendable {
+  private let database: Database
+  private let patience: Duration
+
+  /// Sign-ins in `database`; a transaction may take `patience`.
+  public init(_ database: Database, patience: Duration = .seconds(5)) {
+    self.database = database
+    self.patience = patience
+  }
+
+  /// Notes a nonce that was issued.
+  public func issue(
+    nonce hash: Digest, app: String, provider: IdentityProvider, expiresAt: Moment
+  ) async throws(DatabaseError) {
+    try await database.execute(
+      """
+      insert into auth.nonce (hash, app, provider, expires_at)
+      values (\(hash.bytes), \(app), \(provider.rawValue), \(Timestamp(expiresAt)))
+      """, deadline: MonotonicInstant.now().advanced(by: patience))
+  }
+
+  /// What is exchanged for a session.
+  public struct Exchange: Sendable {
+    /// SHA-256 of the nonce's text.
+    public var nonce: Digest
+    /// SHA-256 of the provider's token.
+    public var token: Digest
+    /// Until when the token could be shown again.
+    public var tokenExpiresAt: Moment
+    /// What the token says.
+    public var identity: VerifiedIdentity
+    /// What a new account's person is called.
+    public var name: String
+    /// The account's identifier, if it is a new one.
+    public var newUser: UserID
+    /// The session, whose owner is found here.
+    public var session: SessionRecord
+    /// What its first token is known by, and until when it lives.
+    public var state: RefreshState
+    /// The request's id, as in the log.
+    public var requestID: String
+
+    /// An exchange.
+    public init(
+      nonce: Digest, token: Digest, tokenExpiresAt: Moment, identity: VerifiedIdentity, name: String, newUser: UserID,
+      session: SessionRecord, state: RefreshState, requestID: String
+    ) {
+      self.nonce = nonce
+      self.token = token
+      self.tokenExpiresAt = tokenExpiresAt
+      self.identity = identity
+      self.name = name
+      self.newUser = newUser
+      self.session = session
+      self.state = state
+      self.requestID = requestID
+    }
+  }
+
+  /// What became of an exchange.
+  public enum Outcome: Sendable {
+    /// There is a session.
+    case signedIn(Account, isNew: Bool)
+    /// There is none, and nothing has changed.
+    case refused(AccountRefusal.Kind)
+  }
+
+  /// Rolls the transaction back.
+  private struct Refused: Error { let kind: AccountRefusal.Kind }
+
+  /// Exchanges a verified token for a session: the token is noted, the nonce used up, the account found or made and the session made in
+  /// one transaction, so of any number of exchanges of one token or with one nonce exactly one succeeds.
+  public func exchange(_ exchange: Exchange, at now: Moment) async throws(DatabaseError) -> Outcome {
+    try await database.settle(within: patience) { transaction in
+      try await Self.attempt(exchange, at: now, transaction)
+    } refused: { error in
+      (error as? Refused).map { .refused($0.kind) }
+    }
+  }
+
+  private static func attempt(_ exchange: Exchange, at now: Moment, _ transaction: Transaction) async throws -> Outcome {
+    var session = exchange.session
+    let (app, provider) = (session.app, session.provider.rawValue)
+    // A second exchange of the token waits here for the first one's end.
+    let counts = try await transaction.executeAll([
+      """
+      insert into auth.exchanged_token (hash, expires_at) values (\(exchange.token.bytes), \(Timestamp(exchange.tokenExpiresAt)))
+      on conflict do nothing
+      """,
+      """
+      delete from auth.nonce
+      where hash = \(exchange.nonce.bytes) and app = \(app) and provider = \(provider) and expires_at > \(Timestamp(now))
+      """,
+    ])
+    guard counts[0] == 1 else { throw Refused(kind: .idTokenReplayed) }
+    guard counts[1] == 1 else { throw Refused(kind: .nonceUnknown) }
+    // The row is touched even where it is known, so that of two first sign-ins the second one finds the first one's account.
+    let owner: UUID? = try await transaction.value(
+      """
+      insert into auth.identity_lookup as known (app, provider, subject, user_id, created_at)
+      values (\(app), \(provider), \(exchange.identity.subject), \(UUID(exchange.newUser)), \(Timestamp(now)))
+      on conflict (app, provider, subject) do update set subject = known.subject returning user_id
+      """)
+    guard let owner else { throw DatabaseError(.queryFailed, "an identity has no owner") }
+    session.user = UserID(owner)
+    let isNew = session.user == exchange.newUser
+    let row: AccountRow? = try await transaction.row(
+      isNew ? insert(exchange, session, at: now) : update(exchange.identity, session))
+    guard let row else { throw DatabaseError(.queryFailed, "an identity has no account") }
+    guard !row.isSuspended else { throw Refused(kind: .accountSuspended) }
+    let activity = Activity(
+      user: session.user, app: app, at: now, action: .signedIn, session: session.id, address: session.lastAddress,
+      requestID: exchange.requestID)
+    try await transaction.executeAll(SessionRow.insert(session, exchange.state) + [ActivityStore.insert(activity)])
+    return .signedIn(row.account, isNew: isNew)
+  }
+
+  private static func insert(_ exchange: Exchange, _ session: SessionRecord, at now: Moment) -> Query {
+    let identity = exchange.identity
+    return """
+      insert into auth.account (
+        user_id, app, provider, name, email, email_is_verified, email_is_private, created_at)
+      values (
+        \(UUID(session.user)), \(session.app), \(session.provider.rawValue), \(exchange.name), \(identity.email),
+        \(identity.emailIsVerified), \(identity.emailIsPrivate), \(Timestamp(now)))
+      returning \(part: AccountRow.columns)
+      """
+  }
+
+  /// The address is the one that was told last; a token without one says nothing about it.
+  private static func update(_ identity: VerifiedIdentity, _ session: SessionRecord) -> Query {
+    guard let email = identity.email else { return AccountRow.select(session.user) }
+    return """
+      update auth.account set
+        email = \(email), email_is_verified = \(identity.emailIsVerified), email_is_private = \(identity.emailIsPrivate)
+      where user_id = \(UUID(session.user)) returning \(part: AccountRow.columns)
+      """
+  }
+}
