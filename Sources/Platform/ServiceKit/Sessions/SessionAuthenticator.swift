@@ -65,16 +65,22 @@ public final class SessionAuthenticator: Authenticator {
   ///   `ACCESS_TOKEN_EXPIRED`, or why its session has ended), `unavailable` when it could not be (`KEYS_UNAVAILABLE`,
   ///   `REVOCATIONS_UNAVAILABLE`).
   public func authenticate(_ call: any ServerCall) async throws {
+    call.values[Caller.Key.self] = try await caller(presenting: call.soleAuthorization)
+  }
+
+  /// Verifies the token of a request that is no RPC.
+  ///
+  /// - Parameter authorization: The request's one field of that name; nil where there is none, or more than one.
+  /// - Throws: ``RPC/RPCError`` as ``authenticate(_:)``.
+  public func caller(presenting authorization: String?) async throws(RPCError) -> Caller {
     do throws(Refused) {
-      guard let field = call.soleAuthorization, let token = BearerField.token(in: field) else {
-        throw Refused(.missingAuthorization)
-      }
+      guard let authorization, let token = BearerField.token(in: authorization) else { throw Refused(.missingAuthorization) }
       let (entry, generation) = try await verified(token)
       // Read before the session is asked after: what ends in between has another number.
       let revision = revocations.revision
       if let ending = try await ending(of: entry.caller, isCurrent: revision != nil) { throw Refused(.ended(ending)) }
-      cache.remember(field, entry.caller, expiry: entry.expiry, generation: generation, revision: revision ?? 0)
-      call.values[Caller.Key.self] = entry.caller
+      cache.remember(authorization, entry.caller, expiry: entry.expiry, generation: generation, revision: revision ?? 0)
+      return entry.caller
     } catch {
       count(error)
       throw error.refusal.rpcError(cause: error)

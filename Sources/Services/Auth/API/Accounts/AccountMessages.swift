@@ -4,12 +4,6 @@ internal import ParleyAPI
 internal import PostgreSQL
 internal import WellKnown
 
-extension GoogleProtobuf.Timestamp {
-  init(_ moment: Moment) {
-    self.init(seconds: moment.seconds, nanos: Int32(moment.microseconds - moment.seconds * 1_000_000) * 1000)
-  }
-}
-
 extension AuthDomain.IdentityProvider {
   /// Nil for a provider that was not said, or that this version does not know.
   init?(_ provider: ParleyAPI.IdentityProvider) {

@@ -14,7 +14,8 @@ struct Accounts: Sendable {
   private let handlers: AccountHandlers
   private let directory: SessionDirectoryHandlers
   private let feed: PolledRevocations
-  private let guards: [MethodAccess: AccessGuard]
+  /// The guard of the service's own methods.
+  let authenticator: SessionAuthenticator
   private let sweep: AccountSweep
   private let context: ServiceContext
   private let now: @Sendable () -> Moment
@@ -43,7 +44,7 @@ struct Accounts: Sendable {
     feed = PolledRevocations(
       StoredRevocations(revocations: revocations, sessions: sessions, now: now), log: context.log,
       unixSeconds: { wall.unixSeconds })
-    guards = .sessions(keys.authenticator(feed))
+    authenticator = keys.authenticator(feed)
     sweep = AccountSweep(database)
     (self.rules, self.context, self.now) = (rules, context, now)
   }
@@ -51,7 +52,7 @@ struct Accounts: Sendable {
   /// What it serves and what runs beside it.
   var parts: ServiceParts {
     ServiceParts(
-      services: [ParleyAPI.AuthService.routes(handlers), directoryRoutes], guards: guards,
+      services: [ParleyAPI.AuthService.routes(handlers), directoryRoutes],
       jobs: [BackgroundJob("revocations", readRevocations), BackgroundJob("account sweep", sweepAccounts)])
   }
 

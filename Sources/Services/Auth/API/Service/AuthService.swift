@@ -43,6 +43,11 @@ public enum AuthService: Service {
     let accounts = Accounts(context, providers, keys)
     let broker = try TokenBroker(context, providers)
     try await broker.checkOwnAccount()
-    return ServiceParts(joining: [keys.parts, broker.parts, accounts.parts])
+    let billing = Billing(context)
+    var parts = [keys.parts, broker.parts, accounts.parts]
+    if let billing { parts.append(billing.parts(SessionCallers(sessions: accounts.authenticator))) }
+    let entitlements = billing.map { OwnEntitlements(entitlements: $0.entitlements) }
+    parts.append(ServiceParts(guards: .sessions(accounts.authenticator, entitlements: entitlements)))
+    return ServiceParts(joining: parts)
   }
 }

@@ -1,0 +1,29 @@
+internal import AuthDomain
+internal import PostgreSQL
+internal import RPC
+internal import RPCServer
+internal import ServiceKit
+
+/// Billing's callers: those of this service's sessions.
+struct SessionCallers: BillingCallers {
+  let sessions: SessionAuthenticator
+
+  func user(of call: CallContext) throws(RPCError) -> UserID { UserID(try call.caller) }
+
+  func user(of request: HTTPServerRequest) async throws(RPCError) -> UserID {
+    let fields = request.headerValues("authorization")
+    return UserID(try await sessions.caller(presenting: fields.count == 1 ? fields[0] : nil))
+  }
+}
+
+/// The guard's question answered by this service itself, which keeps the entitlements.
+struct OwnEntitlements: EntitlementChecking {
+  let entitlements: Entitlements
+
+  func isEntitled(_ caller: Caller) async throws -> Bool { try await entitlements.isEntitled(UserID(caller)) }
+}
+
+extension UserID {
+  /// The account of a caller.
+  init(_ caller: Caller) { self.init(high: caller.userID.high, low: caller.userID.low) }
+}
