@@ -177,7 +177,7 @@ let package = Package(
       ]),
 
     // Client library
-    floor("Client/ClientCore", "ClientCore", ["ConnectWire", "JSON", "MessagesCore", "RPC", "WellKnown"]),
+    floor("Client/ClientCore", "ClientCore", ["ParleyAPI", "ConnectWire", "JSON", "MessagesCore", "RPC", "WellKnown"]),
 
     // Executables
     executable("parley-auth", at: "Sources/Executables/parley-auth", ["AuthAPI", "ServiceKit"]),
@@ -264,7 +264,10 @@ let package = Package(
       ["Buffers", "Compression", "ConnectWire", "JSON", "RPC", "RPCWire", "MessagesCore", "WellKnown", "TestSupport"]),
     tests(
       "Client/ClientCoreTests",
-      ["ClientCore", "ConnectWire", "JSON", "MessagesCore", "RPC", "RPCServer", "EventLoop", "TestAPI", "TestSupport"]),
+      [
+        "ClientCore", "ParleyAPI", "ConnectWire", "JSON", "MessagesCore", "RPC", "RPCInProcess", "RPCServer", "RPCClient", "EventLoop",
+        "WellKnown", "TestAPI", "TestSupport",
+      ]),
     .testTarget(
       name: "HostileTests",
       dependencies: [
