@@ -5,7 +5,7 @@ import Security
 /// Keeps tokens in the device's keychain: readable after the first unlock, never on another device.
 ///
 /// An entry is replaced by deleting it and adding the new one, which works whatever attributes the former one had. Processes that
-/// share an access group are not kept apart, see ``TokenStore/update(_:_:)``. It is compiled only where there is a keychain, so the
+/// share an access group are not kept apart while they change an entry. It is compiled only where there is a keychain, so the
 /// tests of this repository, which run on Linux, do not reach it.
 public struct KeychainTokenStore: TokenStore {
   /// The service under which the entries are.
@@ -51,6 +51,20 @@ public struct KeychainTokenStore: TokenStore {
   public func remove(_ name: String) throws {
     let status = SecItemDelete(query(name) as CFDictionary)
     guard status == errSecSuccess || status == errSecItemNotFound else { throw Self.failure("remove", status) }
+  }
+
+  /// Changes an entry: a load and a save, between which nothing keeps another process away.
+  ///
+  /// - Throws: ``TokenStoreError`` with the keychain's status, or what `change` throws.
+  public func update(_ name: String, _ change: @escaping @Sendable ([UInt8]?) throws -> [UInt8]?) throws -> [UInt8]? {
+    let present = try load(name)
+    let next = try change(present)
+    if let next {
+      if next != present { try save(next, as: name) }
+    } else {
+      try remove(name)
+    }
+    return next
   }
 
   private func query(_ name: String) -> [CFString: Any] {

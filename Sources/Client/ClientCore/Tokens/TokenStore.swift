@@ -1,7 +1,6 @@
 /// Where tokens are kept: named entries of bytes.
 ///
-/// The library writes small JSON documents and never shows them to anybody else. An app that brings a store of its own
-/// implements ``load(_:)``, ``save(_:as:)`` and ``remove(_:)``, and ``update(_:_:)`` if several processes share the store.
+/// The library writes small JSON documents and never shows them to anybody else.
 public protocol TokenStore: Sendable {
   /// The entry called `name`, or nil when there is none.
   ///
@@ -16,25 +15,10 @@ public protocol TokenStore: Sendable {
 
   /// Changes an entry by what it says: `change` gets the present bytes, nil for none, and returns the next ones, nil to remove it.
   ///
-  /// Stores that several processes share let no other change come between. Without an implementation of the store's own it is a
-  /// load and a save.
+  /// Stores that several processes share let no other change come between.
   ///
   /// - Returns: The bytes that are there afterwards.
   func update(_ name: String, _ change: @escaping @Sendable ([UInt8]?) throws -> [UInt8]?) async throws -> [UInt8]?
-}
-
-extension TokenStore {
-  /// A load and a save, between which nothing keeps others away.
-  public func update(_ name: String, _ change: @escaping @Sendable ([UInt8]?) throws -> [UInt8]?) async throws -> [UInt8]? {
-    let present = try await load(name)
-    let next = try change(present)
-    if let next {
-      if next != present { try await save(next, as: name) }
-    } else if present != nil {
-      try await remove(name)
-    }
-    return next
-  }
 }
 
 /// Why a store did not do what it was asked.

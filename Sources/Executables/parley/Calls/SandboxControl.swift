@@ -12,9 +12,14 @@ struct SandboxControl: Sendable {
   let url: String
   let outside: Outside
 
-  /// An ID token as wished for.
-  func idToken(_ wish: JSONObject) async throws -> String {
-    guard let token = try await send(.post, "/sandbox/google/id-token", wish)["token"]?.string else {
+  /// An ID token of Google as wished for.
+  func idToken(_ wish: JSONObject) async throws -> String { try await token("/sandbox/google/id-token", wish) }
+
+  /// An identity token of Apple as wished for.
+  func identityToken(_ wish: JSONObject) async throws -> String { try await token("/sandbox/apple/identity-token", wish) }
+
+  private func token(_ path: String, _ wish: JSONObject) async throws -> String {
+    guard let token = try await send(.post, path, wish)["token"]?.string else {
       throw Refusal(description: "the sandbox answered without a token")
     }
     return token

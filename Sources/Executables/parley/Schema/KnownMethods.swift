@@ -7,7 +7,9 @@ import WellKnown
 
 /// The services whose API is compiled in: they can be called without asking the server what it serves.
 enum KnownMethods {
-  static let services: [ServiceDescriptor] = [TokenBrokerService.descriptor, GRPCHealthV1.Health.descriptor]
+  static let services: [ServiceDescriptor] = [
+    TokenBrokerService.descriptor, AuthService.descriptor, GRPCHealthV1.Health.descriptor,
+  ]
 
   /// The full names of all methods.
   static let names: [String] = services.flatMap(\.methods).map { String($0.path.dropFirst()) }

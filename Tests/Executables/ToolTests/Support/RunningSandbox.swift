@@ -12,6 +12,8 @@ import TestSupport
 struct RunningSandbox {
   let sandbox: Sandbox
   let url: String
+  /// What its certificate is checked with.
+  let caFile: ScratchFile
   private let http: HTTPClient
 
   /// Runs `body` beside a fresh sandbox and stops everything afterwards.
@@ -30,7 +32,10 @@ struct RunningSandbox {
     configuration.circuit = nil
     let http = try HTTPClient(loops: group.loops, configuration: configuration)
     let outcome: Result<Void, any Error>
-    do { outcome = .success(try await body(.init(sandbox: sandbox, url: "https://localhost:\(ports.tls)", http: http))) } catch {
+    do {
+      outcome = .success(
+        try await body(.init(sandbox: sandbox, url: "https://localhost:\(ports.tls)", caFile: caFile, http: http)))
+    } catch {
       outcome = .failure(error)
     }
     await http.shutDown()
