@@ -190,14 +190,14 @@ let package = Package(
       ]),
 
     // Client library
-    floor("Client/ClientCore", "ClientCore", ["ConnectWire", "JSON", "MessagesCore", "RPC", "WellKnown"]),
+    floor("Client/ClientCore", "ClientCore", ["ParleyAPI", "ConnectWire", "JSON", "MessagesCore", "RPC", "WellKnown"]),
 
     // Executables
     executable("parley-auth", at: "Sources/Executables/parley-auth", ["AuthAPI", "ServiceKit"]),
     executable(
       "parley", at: "Sources/Executables/parley",
       [
-        "ParleyAPI", "DynamicMessages", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "WellKnown",
+        "ClientCore", "ParleyAPI", "DynamicMessages", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "WellKnown",
         "JSON", "Outbound", "PostgreSQL", arguments, log,
       ], exclude: ["README.md"]),
     executable(
@@ -290,7 +290,10 @@ let package = Package(
       ["Buffers", "Compression", "ConnectWire", "JSON", "RPC", "RPCWire", "MessagesCore", "WellKnown", "TestSupport"]),
     tests(
       "Client/ClientCoreTests",
-      ["ClientCore", "ConnectWire", "JSON", "MessagesCore", "RPC", "RPCServer", "EventLoop", "TestAPI", "TestSupport"]),
+      [
+        "ClientCore", "ParleyAPI", "ConnectWire", "JSON", "MessagesCore", "RPC", "RPCInProcess", "RPCServer", "RPCClient", "EventLoop",
+        "WellKnown", "TestAPI", "TestSupport",
+      ]),
     .testTarget(
       name: "HostileTests",
       dependencies: [

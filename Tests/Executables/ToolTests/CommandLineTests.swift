@@ -11,7 +11,7 @@ import Testing
   func help() async throws {
     let ending = try await ToolProcess.parley(["--help"])
     #expect(ending.status == 0)
-    for command in ["call", "list", "describe", "token", "whoami", "id-token", "demo", "version"] {
+    for command in ["call", "list", "describe", "token", "login", "logout", "whoami", "sessions", "id-token", "demo", "version"] {
       #expect(ending.output.contains("  \(command) "))
     }
   }

@@ -7,6 +7,15 @@ import RPC
 import FoundationNetworking
 #endif
 
+/// An HTTP status that came without an error of the protocol: somebody between here and the server answered.
+struct AnsweredStatus: Error {
+  let status: Int
+  let body: [UInt8]
+
+  /// The beginning of the body, as text.
+  var text: String { String(decoding: body.prefix(1000), as: UTF8.self) }
+}
+
 /// Status and headers of a response.
 struct ResponseHead: Sendable {
   let status: Int
@@ -61,7 +70,8 @@ struct ResponseHead: Sendable {
   /// The error that the response stands for, with its headers and trailers as metadata.
   func error(body: [UInt8]) -> RPCError {
     let fallback = ConnectCode.code(httpStatus: status)
-    var error = RPCError(fallback, "the server answered with the HTTP status \(status)")
+    var error = RPCError(
+      fallback, "the server answered with the HTTP status \(status)", cause: AnsweredStatus(status: status, body: body))
     if contentType == "application/json", let json = try? JSONParser.parse(body), json["code"] != nil,
       let read = ConnectError.read(json, fallback: fallback)
     {

@@ -15,10 +15,12 @@ struct Outside: Sendable {
   }
 
   /// Runs `body` with a client and closes it.
-  static func run(caFile: String?, _ body: @escaping @Sendable (Outside) async throws -> Void) async throws {
+  static func run<Value: Sendable>(
+    caFile: String?, _ body: @escaping @Sendable (Outside) async throws -> Value
+  ) async throws -> Value {
     let group = try EventLoopGroup(count: 1, name: "parley", blockingThreads: 1)
     defer { group.shutDown() }
     let outside = try Outside(on: group, caFile: caFile)
-    try await group.loops[0].run({ try await body(outside) }, finally: { await outside.http.shutDown() })
+    return try await group.loops[0].run({ try await body(outside) }, finally: { await outside.http.shutDown() })
   }
 }

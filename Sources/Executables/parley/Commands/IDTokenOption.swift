@@ -7,6 +7,9 @@ struct IDTokenOption: ParsableArguments {
     help: .init("The Google ID token, @file, or '-' for standard input; else PARLEY_ID_TOKEN.", valueName: "token"))
   var token: SecretArgument?
 
+  /// Whether there is one.
+  func isGiven(_ local: LocalSettings) -> Bool { token != nil || local["PARLEY_ID_TOKEN"] != nil }
+
   /// The token.
   func read(_ local: LocalSettings) throws -> String {
     if let token { return try token.read() }

@@ -12,7 +12,7 @@ struct ParleyCommand: AsyncParsableCommand {
       """,
     version: Version.text,
     subcommands: [
-      CallCommand.self, ListCommand.self, DescribeCommand.self, TokenCommand.self, WhoAmICommand.self, IDTokenCommand.self,
-      DemoCommand.self, VersionCommand.self,
+      CallCommand.self, ListCommand.self, DescribeCommand.self, TokenCommand.self, LoginCommand.self, LogoutCommand.self,
+      WhoAmICommand.self, SessionsCommand.self, IDTokenCommand.self, DemoCommand.self, VersionCommand.self,
     ])
 }

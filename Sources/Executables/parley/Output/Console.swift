@@ -18,6 +18,16 @@ enum Console {
     for (name, value) in rows { write(line: name + String(repeating: " ", count: width - name.count) + value) }
   }
 
+  /// Rows of cells under a heading, each column as wide as its widest cell.
+  static func write(_ heading: [String], rows: [[String]]) {
+    let lines = [heading] + rows
+    let widths = heading.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
+    for line in lines {
+      let cells = zip(line, widths).map { cell, width in cell + String(repeating: " ", count: width - cell.count) }
+      write(line: String(cells.joined(separator: "  ").reversed().drop { $0 == " " }.reversed()))
+    }
+  }
+
   /// Whether people watch, and like colours.
   static var hasColours: Bool { isatty(STDOUT_FILENO) == 1 && getenv("NO_COLOR") == nil }
 

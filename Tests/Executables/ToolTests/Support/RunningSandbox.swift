@@ -13,6 +13,8 @@ import TestSupport
 struct RunningSandbox {
   let sandbox: Sandbox
   let url: String
+  /// What its certificate is checked with.
+  let caFile: ScratchFile
   let http: HTTPClient
   private let group: EventLoopGroup
   private let tls: TLSContext
@@ -35,7 +37,7 @@ struct RunningSandbox {
     let outcome: Result<Void, any Error>
     do {
       let running = RunningSandbox(
-        sandbox: sandbox, url: "https://localhost:\(ports.tls)", http: http, group: group, tls: tls)
+        sandbox: sandbox, url: "https://localhost:\(ports.tls)", caFile: caFile, http: http, group: group, tls: tls)
       outcome = .success(try await body(running))
     } catch { outcome = .failure(error) }
     await http.shutDown()

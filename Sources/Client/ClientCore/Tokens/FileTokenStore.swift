@@ -1,0 +1,153 @@
+import Foundation
+
+/// Keeps each entry in a file that only its owner can read.
+///
+/// The folder is made with mode 0700, files with 0600. A file is replaced as a whole (written beside, flushed, renamed), so that a
+/// crash leaves the former one or the new one. A file that others may read, that belongs to somebody else or that is no plain file is
+/// refused: what is in it may be known, or planted. Processes that share a folder change an entry one after the other.
+public final class FileTokenStore: TokenStore {
+  /// The folder that the files are in.
+  public let folder: String
+
+  /// A store in `folder`, which is made when the first entry is written.
+  public init(folder: String) { self.folder = folder }
+
+  /// The entry called `name`, or nil when there is none.
+  ///
+  /// - Throws: ``TokenStoreError``.
+  public func load(_ name: String) throws -> [UInt8]? {
+    let path = try path(name)
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return nil }
+      throw errno == ELOOP ? TokenStoreError(.notPrivate, "\(path) is a symbolic link") : Self.failure("read", path)
+    }
+    defer { close(descriptor) }
+    try Self.checkPrivacy(of: descriptor, path)
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 16 << 10)
+    while true {
+      let count = read(descriptor, &chunk, chunk.count)
+      if count < 0 && errno == EINTR { continue }
+      guard count >= 0 else { throw Self.failure("read", path) }
+      if count == 0 { return bytes }
+      bytes += chunk[..<count]
+    }
+  }
+
+  /// Replaces an entry.
+  ///
+  /// - Throws: ``TokenStoreError``.
+  public func save(_ bytes: [UInt8], as name: String) throws {
+    try locked(name) { try replace(bytes, as: name) }
+  }
+
+  /// Removes an entry, if it is there.
+  ///
+  /// - Throws: ``TokenStoreError``.
+  public func remove(_ name: String) throws {
+    let path = try path(name)
+    guard access(folder, F_OK) == 0 else { return }
+    try locked(name) { try Self.unlinkIfThere(path) }
+  }
+
+  /// Changes an entry; no other process that uses this class comes between.
+  ///
+  /// - Throws: ``TokenStoreError``, or what `change` throws.
+  public func update(_ name: String, _ change: @escaping @Sendable ([UInt8]?) throws -> [UInt8]?) throws -> [UInt8]? {
+    try locked(name) {
+      let present = try load(name)
+      let next = try change(present)
+      if let next {
+        if next != present { try replace(next, as: name) }
+      } else {
+        try Self.unlinkIfThere(try path(name))
+      }
+      return next
+    }
+  }
+
+  // MARK: Files
+
+  private func path(_ name: String) throws -> String {
+    let isPlain = name.utf8.allSatisfy {
+      switch $0 {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+        true
+      case UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"): true
+      default: false
+      }
+    }
+    guard isPlain, !name.hasPrefix("."), (1...100).contains(name.utf8.count) else {
+      throw TokenStoreError(.invalidName, "'\(name)' cannot be the name of an entry")
+    }
+    return "\(folder)/\(name).json"
+  }
+
+  private func replace(_ bytes: [UInt8], as name: String) throws {
+    let path = try path(name)
+    // Under the lock nobody else writes it; what a crash left is overwritten.
+    let beside = path + ".new"
+    try Self.unlinkIfThere(beside)
+    let descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw Self.failure("write", beside) }
+    do {
+      defer { close(descriptor) }
+      var sent = 0
+      while sent < bytes.count {
+        let count = bytes[sent...].withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        if count < 0 && errno == EINTR { continue }
+        guard count > 0 else { throw Self.failure("write", beside) }
+        sent += count
+      }
+      guard fsync(descriptor) == 0 else { throw Self.failure("write", beside) }
+    } catch {
+      unlink(beside)
+      throw error
+    }
+    guard rename(beside, path) == 0 else { throw Self.failure("write", path) }
+  }
+
+  /// Runs `body` while no other user of the entry does.
+  private func locked<Value>(_ name: String, _ body: () throws -> Value) throws -> Value {
+    let path = try path(name) + ".lock"
+    try makeFolder()
+    let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw Self.failure("lock", path) }
+    // The lock ends with the descriptor, also when the process does.
+    defer { close(descriptor) }
+    try Self.checkPrivacy(of: descriptor, path)
+    while flock(descriptor, LOCK_EX) != 0 {
+      guard errno == EINTR else { throw Self.failure("lock", path) }
+    }
+    return try body()
+  }
+
+  private func makeFolder() throws {
+    guard access(folder, F_OK) != 0 else { return }
+    do {
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    } catch {
+      throw TokenStoreError(.system, "cannot make \(folder)")
+    }
+  }
+
+  private static func checkPrivacy(of descriptor: CInt, _ path: String) throws {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw failure("read", path) }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw TokenStoreError(.notPrivate, "\(path) is no plain file") }
+    guard status.st_uid == geteuid() else { throw TokenStoreError(.notPrivate, "\(path) belongs to somebody else") }
+    guard status.st_mode & 0o077 == 0 else {
+      throw TokenStoreError(.notPrivate, "\(path) can be read or written by others: chmod 600, or remove it and sign in again")
+    }
+  }
+
+  private static func unlinkIfThere(_ path: String) throws {
+    guard unlink(path) == 0 || errno == ENOENT else { throw failure("remove", path) }
+  }
+
+  private static func failure(_ verb: String, _ path: String) -> TokenStoreError {
+    TokenStoreError(.system, "cannot \(verb) \(path): \(String(cString: strerror(errno)))")
+  }
+}
