@@ -301,7 +301,7 @@ let package = Package(
     tests(
       "Services/AuthTests",
       [
-        "AuthDomain", "AuthStore", "AuthAPI", "ParleyAPI", "OpenID", "AppleProvider", "GoogleProvider", "ServiceKit", "EventLoop", "RPC",
+        "AuthDomain", "AuthStore", "AuthAPI", "ParleyAPI", "OpenID", "AppleProvider", "GoogleProvider", "ServiceKit", "EventLoop", "WellKnown", "HTTP2", "RPC",
         "RPCServer", "RPCClient", "PostgreSQL", "Outbound", "JOSE", "JSON", "Telemetry", "TestSupport", log,
       ]),
     tests(

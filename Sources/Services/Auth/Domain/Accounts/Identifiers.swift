@@ -16,7 +16,7 @@ extension Identifier {
     text.reserveCapacity(36)
     for half in [high, low] {
       for shift in stride(from: 60, through: 0, by: -4) {
-        text.append(digits[Int(half >> UInt64(shift)) & 15])
+        text.append(digits[Int(half >> UInt64(shift) & 15)])
         if [8, 13, 18, 23].contains(text.count) { text.append(0x2d) }
       }
     }
