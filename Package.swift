@@ -56,7 +56,7 @@ let linking: [LinkerSetting] = [
 
 func executable(_ name: String, at path: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
   // Fuzzers and sanitizers bring a linker's needs of their own.
-  let ships = path.hasPrefix("Sources/") || name == "bench-server"
+  let ships = path.hasPrefix("Sources/") || name.hasPrefix("bench-")
   return .executableTarget(
     name: name, dependencies: dependencies, path: path, exclude: exclude, swiftSettings: settings,
     linkerSettings: ships ? linking : [])
@@ -222,6 +222,12 @@ let package = Package(
       dependencies: ["ParleyProvider", "ServiceKit", "TestAPI", "EventLoop", "PostgreSQL", "RPC", "RPCServer"],
       path: "Tests/Support/DemoService",
       swiftSettings: settings),
+    .target(
+      name: "TestParley",
+      dependencies: [
+        "AuthAPI", "AuthDomain", "AuthStore", "EventLoop", "HTTP2", "JOSE", "JSON", "MessagesCore", "ParleyAPI", "PostgreSQL", "RPC",
+        "RPCClient", "RPCServer", "ServiceKit", "TestSupport", "WellKnown", log,
+      ], path: "Tests/Support/TestParley", swiftSettings: settings),
     executable("demo-service", at: "Tests/Support/demo-service", ["DemoService", "ServiceKit"]),
     // What `make chaos` writes to.
     executable(
@@ -229,6 +235,12 @@ let package = Package(
     executable(
       "bench-server", at: "Tests/Benchmarks/Server",
       ["TestAPI", "EventLoop", "HTTP2", "RPC", "RPCServer", "MessagesCore", "PostgreSQL", "Telemetry", log, metrics]),
+    executable(
+      "bench-session-server", at: "Tests/Benchmarks/SessionServer",
+      [
+        "TestAPI", "ParleyProvider", "OpenID", "ServiceKit", "EventLoop", "HTTP2", "JOSE", "JSON", "Outbound", "PostgreSQL", "RPC",
+        "RPCServer", "Telemetry", log,
+      ]),
     // What the public judges run: `make adapters` builds them in release.
     executable("interop-server", at: "Tests/Adapters/interop-server", adapter + ["RPCServer"]),
     executable("interop-client", at: "Tests/Adapters/interop-client", adapter + ["RPCClient"]),
@@ -296,13 +308,19 @@ let package = Package(
       [
         "ServiceKit", "DemoService", "demo-service", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore",
         "WellKnown",
-        "Outbound", "PostgreSQL", "JSON", "Telemetry", "TestAPI", "TestSupport", log,
+        "Outbound", "PostgreSQL", "JOSE", "JSON", "Telemetry", "TestAPI", "TestSupport", log,
       ]),
     tests(
       "Services/AuthTests",
       [
         "AuthDomain", "AuthStore", "AuthAPI", "ParleyAPI", "OpenID", "AppleProvider", "GoogleProvider", "ServiceKit", "EventLoop", "WellKnown", "HTTP2", "RPC",
         "RPCServer", "RPCClient", "PostgreSQL", "Outbound", "JOSE", "JSON", "Telemetry", "TestSupport", log,
+      ]),
+    tests(
+      "Providers/ParleyTests",
+      [
+        "ParleyProvider", "ParleyAPI", "TestParley", "DemoService", "AuthAPI", "AuthDomain", "EventLoop", "JOSE", "OpenID", "Outbound", "RPC", "RPCClient",
+        "ServiceKit", "TestAPI", "TestSupport", log,
       ]),
     tests(
       "Executables/ToolTests",

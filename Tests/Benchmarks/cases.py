@@ -21,6 +21,7 @@ class Programs:
     """What is measured and measures, each built when first asked for."""
 
     ours = functools.cached_property(lambda self: servers.build_ours())
+    sessions = functools.cached_property(lambda self: servers.build_sessions())
     floor = functools.cached_property(lambda self: servers.build_c_floor())
     grpc_cpp = functools.cached_property(lambda self: servers.build_grpc_cpp())
     stream_load = functools.cached_property(lambda self: servers.build_stream_load())
@@ -87,7 +88,9 @@ def measure_unary(options, programs: Programs, raw: dict) -> list[dict]:
         plain["nghttpd"] = stack.enter_context(servers.nghttpd(ECHO, TEXT + b"ok"))
         if "unary_tls" in options.cases:
             plain["parley TLS"] = stack.enter_context(servers.ours(programs.ours, tls=True))
-        if {"unary_h2c", "unary_tls"} & set(options.cases):
+        if "auth_session_check" in options.cases:
+            plain["parley session"] = stack.enter_context(servers.sessions(programs.sessions))
+        if {"unary_h2c", "unary_tls", "auth_session_check"} & set(options.cases):
             for name, server in plain.items():
                 ask(server, share(name, 50_000), 10, 100)
             runs = in_turns("10 connections x 100 streams", options.rounds, plain,
@@ -100,8 +103,10 @@ def measure_unary(options, programs: Programs, raw: dict) -> list[dict]:
                 results.append(result("unary_h2c", cpu["parley"], "lower", "c_floor", cpu["C floor"], 1.6))
             if "unary_tls" in options.cases:
                 results.append(result("unary_tls", cpu["parley TLS"], "lower", "unary_h2c", cpu["parley"], 1.25))
+            if "auth_session_check" in options.cases:
+                results.append(result("auth_session_check", cpu["parley session"], "lower", "unary_h2c", cpu["parley"], 1.3))
         if "unary_h2c_1x1" in options.cases:
-            single = {name: server for name, server in plain.items() if name != "parley TLS"}
+            single = {name: server for name, server in plain.items() if name not in ("parley TLS", "parley session")}
             for server in single.values():
                 ask(server, 1_000, 1, 1)
             runs = in_turns("1 connection x 1 stream", options.rounds, single,
@@ -302,7 +307,7 @@ def measure_build(options, programs: Programs, raw: dict) -> list[dict]:
 
 
 GROUPS = [
-    (("unary_h2c", "unary_tls", "unary_h2c_1x1"), measure_unary),
+    (("unary_h2c", "unary_tls", "unary_h2c_1x1", "auth_session_check"), measure_unary),
     (("unary_pg_read",), measure_reads),
     (("unary_2_loops",), measure_loops),
     (tuple(STREAMS), measure_streams),

@@ -67,7 +67,7 @@ def h2load(server, path: str, message: bytes, reply_bytes: int, *, requests: int
         with open(body, "wb") as file:
             file.write(framed(message) if server.grpc else message)
         command = ["h2load", "-t", "1", "-n", str(requests), "-c", str(connections), "-m", str(streams), "-d", body]
-        for header in HEADERS:
+        for header in (*HEADERS, *(f"{name}: {value}" for name, value in server.metadata)):
             command += ["-H", header]
         log = os.path.join(folder, "latencies")
         if latencies:
@@ -105,7 +105,7 @@ def call(server, path: str, *messages: bytes):
         channel = grpc.insecure_channel(f"127.0.0.1:{server.port}")
     with channel:
         ask = channel.unary_unary(path)
-        answers = [ask(message, timeout=10) for message in messages]
+        answers = [ask(message, timeout=10, metadata=server.metadata) for message in messages]
     return answers if len(messages) > 1 else answers[0]
 
 

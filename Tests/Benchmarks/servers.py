@@ -21,6 +21,8 @@ class Server:
     """A process that listens on a port of its own choosing and says which in a file."""
 
     grpc = True
+    # What every call carries beside what gRPC needs.
+    metadata: tuple[tuple[str, str], ...] = ()
     authority = os.path.join(TLS, "ca.pem")
 
     def __init__(self, name: str, command: list[str], *, tls: bool = False, core: str | None = SERVER_CORE, under=(),
@@ -109,6 +111,21 @@ def build_ours() -> str:
     if named := os.environ.get("PARLEY_BENCH_SERVER"):
         return named
     return build_release("bench-server")
+
+
+def build_sessions() -> str:
+    return build_release("bench-session-server")
+
+
+def sessions(binary: str) -> Server:
+    """Our echo for people with sessions; every call shows the same access token."""
+    token = os.path.join(WORK, f"session-token.{os.getpid()}")
+    server = Server("parley-session", [binary, "--port-file", "{port_file}", "--token-file", token])
+    # Written before the port.
+    with open(token) as file:
+        server.metadata = (("authorization", f"Bearer {file.read().strip()}"),)
+    os.remove(token)
+    return server
 
 
 def clean_build() -> tuple[float, float]:

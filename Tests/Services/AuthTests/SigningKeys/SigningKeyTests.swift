@@ -27,7 +27,7 @@ struct SigningKeyTests {
 
   private static func claims(at now: Moment) -> AccessTokenClaims {
     AccessTokenClaims(
-      user: UserID(high: 1, low: 2), session: SessionID(high: 3, low: 4), app: "default", issuedAt: now,
+      user: UserID(high: 1, low: .max), session: SessionID(high: .max, low: 4), app: "default", issuedAt: now,
       expiresAt: now.advanced(by: .seconds(300)), authenticatedAt: now)
   }
 

@@ -1,0 +1,105 @@
+internal import EventLoop
+internal import HTTP2
+public import ParleyAPI
+public import RPC
+internal import RPCServer
+internal import ServiceKit
+internal import Synchronization
+internal import WellKnown
+
+/// Who is signed in and who no longer is, served to other services over mutual TLS as the auth service does it.
+public final class TestDirectory: SessionDirectoryService.Handlers {
+  /// What is wrong with it.
+  public enum Fault: Sendable {
+    /// Nothing.
+    case none
+    /// Streams stay open and say nothing; questions are answered.
+    case silent
+    /// Nothing is answered.
+    case away
+  }
+
+  private struct State {
+    var alive: Set<String> = []
+    var ended: [EndedSession] = []
+    var fault = Fault.none
+    var cursors: [Int64] = []
+    var questions = 0
+    /// Streams of an older number end.
+    var epoch = 0
+  }
+
+  private let state = Mutex(State())
+
+  /// Nobody is signed in.
+  public init() {}
+
+  /// Where each stream asked to begin.
+  public var cursors: [Int64] { state.withLock { $0.cursors } }
+  /// How often somebody asked.
+  public var questions: Int { state.withLock { $0.questions } }
+
+  /// A session is alive.
+  public func begin(_ session: String) { state.withLock { _ = $0.alive.insert(session) } }
+
+  /// A session has ended.
+  public func end(_ session: String, _ cause: SessionEnd, mattersUntil seconds: Int64) {
+    state.withLock { state in
+      state.alive.remove(session)
+      state.ended.append(.init(sessionID: session, cause: cause, mattersUntil: .init(seconds: seconds)))
+    }
+  }
+
+  /// What is wrong from now on.
+  public func set(_ fault: Fault) { state.withLock { $0.fault = fault } }
+
+  /// Ends all streams; their readers come back.
+  public func breakStreams() { state.withLock { $0.epoch += 1 } }
+
+  /// As the proto file says.
+  public func watchRevocations(
+    _ request: WatchRevocationsRequest, _ responses: ResponseWriter<WatchRevocationsResponse>, _ call: CallContext
+  ) async throws {
+    let epoch = state.withLock { state in
+      state.cursors.append(request.cursor)
+      return state.epoch
+    }
+    var cursor = request.cursor
+    while true {
+      let (fault, isOver, news) = state.withLock { state in
+        (state.fault, state.epoch != epoch, Array(state.ended.dropFirst(Int(cursor))))
+      }
+      if fault == .away || isOver { throw RPCError(.unavailable, "the directory is away") }
+      if fault == .none {
+        cursor += Int64(news.count)
+        try await responses.write(.init(sessions: news, cursor: cursor))
+      }
+      try await Task.sleep(for: .milliseconds(100))
+    }
+  }
+
+  /// As the proto file says.
+  public func checkSessions(_ request: CheckSessionsRequest, _ call: CallContext) async throws -> CheckSessionsResponse {
+    try state.withLock { state in
+      state.questions += 1
+      if state.fault == .away { throw RPCError(.unavailable, "the directory is away") }
+      return CheckSessionsResponse(aliveSessionIDs: request.sessionIDs.filter { state.alive.contains($0) })
+    }
+  }
+}
+
+/// A directory that listens.
+struct ServedDirectory: Sendable {
+  let address: SocketAddress
+  private let server: RPCServer
+
+  init(_ directory: TestDirectory, on loops: EventLoopGroup, _ tls: TLSContext, admitting identity: ClientIdentity) throws {
+    let policy = try AccessPolicy(
+      for: [SessionDirectoryService.descriptor],
+      guards: [.service: .authenticator(ClientIdentityAuthenticator([identity]))])
+    server = RPCServer(on: loops, services: [SessionDirectoryService.routes(directory)], interceptors: [policy])
+    address = try server.listen(on: SocketAddress("127.0.0.1:0"), tls: tls)
+  }
+
+  func stop() async { await server.drain(within: .zero) }
+}
