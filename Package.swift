@@ -325,8 +325,8 @@ let package = Package(
     tests(
       "Executables/ToolTests",
       [
-        "parley", "parley-sandbox", "JOSE", "JSON", "TestAPI", "TestSupport", "DynamicMessages", "EventLoop", "HTTP2",
-        "MessagesCore", "MessagesWire", "Outbound", "ParleyAPI", "RPC", "RPCServer", "WellKnown",
+        "parley", "parley-sandbox", "AppleProvider", "OpenID", "JOSE", "JSON", "TestAPI", "TestSupport", "DynamicMessages", "EventLoop", "HTTP2",
+        "MessagesCore", "MessagesWire", "Outbound", "ParleyAPI", "RPC", "RPCServer", "WellKnown", log,
       ]),
   ] + (isFuzzing ? [fuzzer] : [])
 )

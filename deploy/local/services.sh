@@ -7,6 +7,7 @@ BINARIES=${PARLEY_BINARIES:-$PWD/${SCRATCH:-.build}/$CONFIG}
 STATE=$LOCAL/state
 COPIES=${PARLEY_COPIES:-2}
 AUDIENCE=parley-demo.apps.googleusercontent.com
+APPLE_AUDIENCE=org.parley.demo
 DATABASE=parley
 
 # The port of NAME in a port file: `NAME=PORT` lines, or the JSON of a service ("grpc":"127.0.0.1:PORT").
@@ -57,6 +58,13 @@ auth_environment() { # NAME H2C-PORT TLS-PORT ADMIN-PORT
     "PARLEY_AUTH_OIDC_CLIENT_IDS=$AUDIENCE" \
     "PARLEY_AUTH_JWKS_URL=$SANDBOX_URL/oauth2/v3/certs" \
     "PARLEY_AUTH_TOKEN_URI=$SANDBOX_URL/token" \
+    "PARLEY_AUTH_APP_SETTINGS={\"default\":{\"apple\":{\"audiences\":[\"$APPLE_AUDIENCE\"]}}}" \
+    "PARLEY_AUTH_APPLE_TEAM_ID=PARLEYTEAM" \
+    "PARLEY_AUTH_APPLE_KEY_ID=PARLEYKEY1" \
+    "PARLEY_AUTH_APPLE_PRIVATE_KEY_FILE=$STATE/sandbox/apple-key.p8" \
+    "PARLEY_AUTH_APPLE_JWKS_URL=$SANDBOX_URL/auth/keys" \
+    "PARLEY_AUTH_APPLE_TOKEN_URL=$SANDBOX_URL/auth/token" \
+    "PARLEY_AUTH_APPLE_REVOKE_URL=$SANDBOX_URL/auth/revoke" \
     "PARLEY_AUTH_OUTBOUND_CA_FILE=$LOCAL/tls/ca.pem" \
     "PARLEY_AUTH_TRUSTED_PROXIES=127.0.0.0/8" \
     "PARLEY_AUTH_COPIES=$COPIES"

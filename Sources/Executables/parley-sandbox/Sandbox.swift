@@ -13,6 +13,7 @@ final class Sandbox: Sendable {
   }
 
   let google: GoogleStandIn
+  let apple: AppleStandIn
   let faults = FaultPlan()
   let counters = ServedCounters()
   private let log: LogLines
@@ -24,12 +25,15 @@ final class Sandbox: Sendable {
     self.group = group
     self.log = log
     google = try GoogleStandIn(settings)
+    apple = try AppleStandIn(keyLifetime: settings.certsMaxAge)
   }
 
   /// Listens on the loopback interface; port 0 lets the system choose.
   func listen(tls: TLSContext, port: UInt16 = 0, plainPort: UInt16? = nil) throws -> Ports {
-    let control = ControlRoutes(google: google, faults: faults, counters: counters, blocking: group.blocking)
-    let server = RPCServer(on: group, services: [], http: google.routes.flatMap(served) + control.routes)
+    let standIns = google.routes + apple.routes
+    let control = ControlRoutes(
+      google: google, apple: apple, standIns: standIns, faults: faults, counters: counters, blocking: group.blocking)
+    let server = RPCServer(on: group, services: [], http: standIns.flatMap(served) + control.routes)
     let address = try server.listen(on: .init(.ipv4([127, 0, 0, 1], port: port)), tls: tls)
     let plain = try plainPort.map { try server.listen(on: .init(.ipv4([127, 0, 0, 1], port: $0))) }
     self.server.withLock { $0 = server }

@@ -37,6 +37,16 @@ import Testing
     }
   }
 
+  @Test("A token says the nonce and the given name that were wished for")
+  func nonce() async throws {
+    try await RunningSandbox.run { running in
+      let token = try await running.idToken(["aud": "app", "sub": "ana", "nonce": "n-1", "givenName": "Ana"])
+      let verified = try TokenVerifier.verify(
+        Array(token.utf8), keys: try await running.keys(), policy: policy, now: Int64(time(nil)))
+      #expect(verified.claims["nonce"] == "n-1" && verified.claims["given_name"] == "Ana")
+    }
+  }
+
   @Test("The HS256 defect is a true MAC with the published key's PEM as its secret")
   func publicKeyAsSecret() async throws {
     try await RunningSandbox.run { running in

@@ -14,6 +14,7 @@ import Testing
     let folder = try #require(mkdtemp(&template).map { String(cString: $0) })
     defer {
       unlink(folder + "/service-account.json")
+      unlink(folder + "/apple-key.p8")
       rmdir(folder)
     }
     let process = try ToolProcess(
@@ -26,6 +27,7 @@ import Testing
     #expect(ports.split(separator: "\n").map { $0.split(separator: "=").first } == ["tls", "plain"])
     var status = stat()
     #expect(stat(folder + "/service-account.json", &status) == 0 && status.st_mode & 0o777 == 0o600)
+    #expect(stat(folder + "/apple-key.p8", &status) == 0 && status.st_mode & 0o777 == 0o600)
     let account = try parsed(ToolProcess.text(folder + "/service-account.json"))
     #expect(account["token_uri"]?.string?.hasPrefix("https://localhost:") == true)
     kill(process.process, SIGTERM)

@@ -14,11 +14,21 @@ struct ServeCommand: ParsableCommand {
         GET  /google/certs                    the public keys (also at /oauth2/v3/certs)
         POST /google/token                    signed assertion in, access token out (also at /token)
 
+      Apple's side:
+        GET  /apple/auth/keys                 the public keys (also at /auth/keys)
+        POST /apple/auth/token                code or refresh token in, tokens out (also at /auth/token)
+        POST /apple/auth/revoke               revokes all that came of a token (also at /auth/revoke)
+
       How tests and people steer it (JSON in, JSON out):
-        POST /sandbox/google/id-token         {"aud","sub","email","hd","azp","expiresIn","issuedAgo","iss","alg","kid","claims"}
+        POST /sandbox/google/id-token         {"aud","sub","nonce","email","hd","azp","expiresIn","issuedAgo","iss","alg","kid","claims"}
         POST /sandbox/google/rotate-keys      {"withdraw": true} takes the old keys back at once
         GET  /sandbox/google/service-account  the key file for the service under test
         POST /sandbox/google/settings         {"tokenLifetime","certsMaxAge"}, in seconds
+        POST /sandbox/apple/identity-token    {"aud","sub","nonce","email","privateEmail","stringBooleans","nonceSupported",…}
+        POST /sandbox/apple/notification      {"type","aud","sub","jti","email","eventTime"}: the body that Apple would post
+        POST /sandbox/apple/rotate-keys       {"withdraw": true} takes the old keys back at once
+        GET  /sandbox/apple/credential        team, key id and private key for the service under test
+        GET  /sandbox/apple/grants            how many codes, refresh tokens and revocations there are
         POST /sandbox/faults                  {"path","status","delayMs","drop","count"}; DELETE ends them
         GET  /sandbox/counters                what was served, by path; DELETE starts again from zero
 
@@ -30,7 +40,7 @@ struct ServeCommand: ParsableCommand {
   @Option(help: "Where to write 'tls=PORT' (and 'plain=PORT') once it listens.") var portFile: String?
   @Option(help: "The certificate chain, PEM.") var certificate: String
   @Option(help: "The certificate's private key, PEM.") var key: String
-  @Option(help: "Where to leave service-account.json, readable by its owner only.") var stateDirectory: String?
+  @Option(help: "Where to leave service-account.json and apple-key.p8, readable by their owner only.") var stateDirectory: String?
   @Option(help: "Seconds that the public keys may be cached.") var certsMaxAge = 3600
   @Option(help: "Seconds that an access token is said to live.") var tokenLifetime = 3599
 
@@ -49,6 +59,7 @@ struct ServeCommand: ParsableCommand {
     let ports = try sandbox.listen(tls: tls, port: port, plainPort: plainPort)
     if let stateDirectory {
       try PrivateFile.write(sandbox.serviceAccountDocument, to: stateDirectory + "/service-account.json", mode: 0o600)
+      try PrivateFile.write(Array(sandbox.apple.developer.pem.utf8), to: stateDirectory + "/apple-key.p8", mode: 0o600)
     }
     if let portFile {
       let lines = ["tls=\(ports.tls)"] + (ports.plain.map { ["plain=\($0)"] } ?? [])

@@ -42,8 +42,11 @@ struct ControlRequest {
   }
 
   /// A truth value; false when the field is absent.
-  func flag(_ name: String) throws(Fault) -> Bool {
-    guard let value = body[name] else { return false }
+  func flag(_ name: String) throws(Fault) -> Bool { try optionalFlag(name) ?? false }
+
+  /// A truth value, or nil when the field is absent.
+  func optionalFlag(_ name: String) throws(Fault) -> Bool? {
+    guard let value = body[name] else { return nil }
     guard let flag = value.bool else { throw Fault(message: "'\(name)' is not true or false") }
     return flag
   }

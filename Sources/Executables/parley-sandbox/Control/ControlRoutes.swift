@@ -6,6 +6,9 @@ import RPCServer
 /// What steers the sandbox: only tests and people use these paths, no service does.
 struct ControlRoutes: Sendable {
   let google: GoogleStandIn
+  let apple: AppleStandIn
+  /// What can be told to fail.
+  let standIns: [StandInRoute]
   let faults: FaultPlan
   let counters: ServedCounters
   /// Where keys are made, which takes a while.
@@ -14,9 +17,14 @@ struct ControlRoutes: Sendable {
   var routes: [HTTPRoute] {
     [
       route("/sandbox/google/id-token", ["POST": mintIDToken]),
-      route("/sandbox/google/rotate-keys", ["POST": rotateKeys]),
+      route("/sandbox/google/rotate-keys", ["POST": rotateGoogleKeys]),
       route("/sandbox/google/service-account", ["GET": { [google] _ in .json(200, google.serviceAccountDocument) }]),
       route("/sandbox/google/settings", ["GET": { [google] _ in .json(google.settings.json) }, "POST": changeSettings]),
+      route("/sandbox/apple/identity-token", ["POST": mintIdentityToken]),
+      route("/sandbox/apple/notification", ["POST": mintNotification]),
+      route("/sandbox/apple/rotate-keys", ["POST": rotateAppleKeys]),
+      route("/sandbox/apple/credential", ["GET": { [apple] _ in .json(apple.developer.json) }]),
+      route("/sandbox/apple/grants", ["GET": { [apple] _ in .json(apple.grants) }]),
       route("/sandbox/faults", ["GET": { _ in showFaults() }, "POST": addFault, "DELETE": removeFaults]),
       route(
         "/sandbox/counters",
@@ -44,14 +52,19 @@ struct ControlRoutes: Sendable {
   // MARK: Google
 
   private func mintIDToken(_ request: HTTPServerRequest) throws -> HTTPServerResponse {
-    let wanted = try IDTokenRequest(ControlRequest(request, allowing: IDTokenRequest.names))
+    let wanted = try IDTokenRequest.read(ControlRequest(request, allowing: IDTokenRequest.names))
     return .json(["token": .string(try google.idToken(wanted))])
   }
 
-  private func rotateKeys(_ request: HTTPServerRequest) async throws -> HTTPServerResponse {
+  private func rotateGoogleKeys(_ request: HTTPServerRequest) async throws -> HTTPServerResponse {
+    try await rotate(request) { [google] in try google.rotateKeys(withdrawingOld: $0) }
+  }
+
+  private func rotate(
+    _ request: HTTPServerRequest, _ rotation: @escaping @Sendable (Bool) throws -> PublishedKeys
+  ) async throws -> HTTPServerResponse {
     let withdraws = try ControlRequest(request, allowing: ["withdraw"]).flag("withdraw")
-    let google = google
-    let keys = try await blocking.run { try google.rotateKeys(withdrawingOld: withdraws) }
+    let keys = try await blocking.run { try rotation(withdraws) }
     return .json(["kid": .string(keys.current.keyID), "published": .array(keys.published.map { .string($0.keyID) })])
   }
 
@@ -66,6 +79,24 @@ struct ControlRoutes: Sendable {
       }.json)
   }
 
+  // MARK: Apple
+
+  private func mintIdentityToken(_ request: HTTPServerRequest) throws -> HTTPServerResponse {
+    let wanted = try IdentityTokenRequest.read(ControlRequest(request, allowing: IdentityTokenRequest.names))
+    let (token, code) = try apple.identityToken(wanted)
+    var answer: JSONObject = ["token": .string(token)]
+    answer["code"] = code.map(JSONValue.string)
+    return .json(.object(answer))
+  }
+
+  private func mintNotification(_ request: HTTPServerRequest) throws -> HTTPServerResponse {
+    .json(try apple.notification(ControlRequest(request, allowing: NotificationRequest.names)))
+  }
+
+  private func rotateAppleKeys(_ request: HTTPServerRequest) async throws -> HTTPServerResponse {
+    try await rotate(request) { [apple] in try apple.rotateKeys(withdrawingOld: $0) }
+  }
+
   // MARK: Faults
 
   private func showFaults() -> HTTPServerResponse { .json(["faults": .array(faults.pending.map(\.json))]) }
@@ -73,8 +104,8 @@ struct ControlRoutes: Sendable {
   private func addFault(_ request: HTTPServerRequest) throws -> HTTPServerResponse {
     let request = try ControlRequest(request, allowing: ["path", "status", "delayMs", "drop", "count"])
     guard let named = try request.text("path") else { throw ControlRequest.Fault(message: "'path' is missing") }
-    guard let route = google.routes.first(where: { $0.path == named || $0.aliases.contains(named) }) else {
-      let known = google.routes.map(\.path).joined(separator: ", ")
+    guard let route = standIns.first(where: { $0.path == named || $0.aliases.contains(named) }) else {
+      let known = standIns.map(\.path).joined(separator: ", ")
       throw ControlRequest.Fault(message: "there is nothing at '\(named)'; known are \(known)")
     }
     let fault = FaultPlan.Fault(

@@ -7,7 +7,7 @@ import Synchronization
 /// Google as far as the services know it: published keys, ID tokens of any person, and the token endpoint.
 final class GoogleStandIn: Sendable {
   private struct State {
-    var keys: GoogleKeys
+    var keys: PublishedKeys
     var settings: GoogleSettings
     /// `https://localhost:PORT` and its other spellings; the first is the one that documents name.
     var origins: [String] = []
@@ -25,7 +25,7 @@ final class GoogleStandIn: Sendable {
   /// Fresh keys. `now` is in seconds since 1970.
   init(_ settings: GoogleSettings, now: @escaping @Sendable () -> Int64 = { Int64(time(nil)) }) throws {
     account = try ServiceAccount()
-    state = Mutex(State(keys: GoogleKeys(try .generate(.rs256)), settings: settings))
+    state = Mutex(State(keys: PublishedKeys(try .generate(.rs256)), settings: settings))
     self.now = now
   }
 
@@ -60,7 +60,7 @@ final class GoogleStandIn: Sendable {
   }
 
   /// Signs with a new key from now on. Making it takes a while: not to be called on a loop.
-  func rotateKeys(withdrawingOld: Bool) throws -> GoogleKeys {
+  func rotateKeys(withdrawingOld: Bool) throws -> PublishedKeys {
     let key = try SigningKey.generate(.rs256)
     return state.withLock { state in
       state.keys.rotate(to: key, withdrawingOld: withdrawingOld)
@@ -69,8 +69,8 @@ final class GoogleStandIn: Sendable {
   }
 
   /// An ID token as it is wished for, valid or not.
-  func idToken(_ request: IDTokenRequest) throws -> String {
-    try request.token(signedBy: state.withLock { $0.keys.current }, now: now())
+  func idToken(_ wish: WishedToken) throws -> String {
+    try wish.token(signedBy: state.withLock { $0.keys.current }, now: now())
   }
 
   /// The key file of the service account; its `token_uri` leads here.

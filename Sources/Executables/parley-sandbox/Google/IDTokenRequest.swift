@@ -1,88 +1,21 @@
-import JOSE
 import JSON
 
-/// An ID token that somebody wishes for: Google's own, or one with a defect.
-struct IDTokenRequest {
-  /// How it is signed.
-  enum Signature: String, CaseIterable {
-    /// As Google does.
-    case rs256 = "RS256"
-    /// Not at all.
-    case none
-    /// With the public key as if it were a shared secret, which takes in verifiers that let the token choose the algorithm.
-    case publicKeyAsSecret = "HS256-public-key"
-  }
-
+/// An ID token of Google that somebody wishes for.
+enum IDTokenRequest {
   static let issuer = "https://accounts.google.com"
   /// The fields of the control request.
-  static let names: Set<String> = [
-    "aud", "sub", "email", "hd", "azp", "name", "expiresIn", "issuedAgo", "iss", "alg", "kid", "claims",
-  ]
-
-  /// What it says, without the times.
-  private var claims: JSONObject = [:]
-  /// What it says instead, at the end; null takes a claim away.
-  private var overrides: JSONObject = [:]
-  private var signature = Signature.rs256
-  private var keyID: String?
-  /// Seconds from now to its end; negative when it has expired.
-  private var expiresIn: Int64 = 3600
-  /// Seconds since it was issued.
-  private var issuedAgo: Int64?
+  static let names = WishedToken.names.union(["email", "hd", "azp", "name", "givenName"])
 
   /// Reads a wish.
-  init(_ request: ControlRequest) throws(ControlRequest.Fault) {
-    claims["iss"] = .string(try request.text("iss") ?? Self.issuer)
-    guard let audience = request.body["aud"] else { throw .init(message: "'aud' is missing: for whom is the token?") }
-    claims["aud"] = audience
-    guard let subject = try request.text("sub") else { throw .init(message: "'sub' is missing: whose token is it?") }
-    claims["sub"] = .string(subject)
+  static func read(_ request: ControlRequest) throws(ControlRequest.Fault) -> WishedToken {
+    var wish = try WishedToken(request, issuer: issuer)
     if let email = try request.text("email") {
-      claims["email"] = .string(email)
-      claims["email_verified"] = true
+      wish.claims["email"] = .string(email)
+      wish.claims["email_verified"] = true
     }
-    for name in ["hd", "azp", "name"] { if let text = try request.text(name) { claims[name] = .string(text) } }
-    if let alg = try request.text("alg") {
-      guard let signature = Signature(rawValue: alg) else {
-        throw .init(message: "'alg' is none of \(Signature.allCases.map(\.rawValue).joined(separator: ", "))")
-      }
-      self.signature = signature
+    for (field, claim) in [("hd", "hd"), ("azp", "azp"), ("name", "name"), ("givenName", "given_name")] {
+      if let text = try request.text(field) { wish.claims[claim] = .string(text) }
     }
-    keyID = try request.text("kid")
-    let years = -315_360_000...315_360_000
-    if let seconds = try request.integer("expiresIn", in: years) { expiresIn = Int64(seconds) }
-    issuedAgo = try request.integer("issuedAgo", in: years).map(Int64.init)
-    if let overrides = request.body["claims"] {
-      guard let object = overrides.object else { throw .init(message: "'claims' is not an object") }
-      self.overrides = object
-    }
-  }
-
-  /// The token, issued at a time in seconds since 1970.
-  func token(signedBy key: SigningKey, now: Int64) throws(KeyError) -> String {
-    var claims = claims
-    let expiry = now + expiresIn
-    // One that has expired was issued an hour before it did, as a real one would have been.
-    let issuedAt = issuedAgo.map { now - $0 } ?? (expiresIn > 0 ? now : expiry - 3600)
-    claims["iat"] = .number(JSONNumber(issuedAt))
-    claims["exp"] = .number(JSONNumber(expiry))
-    for override in overrides { claims[override.name] = override.value.isNull ? nil : override.value }
-    let kid = keyID ?? key.keyID
-    let payload = Base64URL.encode(JSONValue.object(claims).encoded())
-    switch signature {
-    case .rs256:
-      let input = header("RS256", kid) + "." + payload
-      return input + "." + Base64URL.encode(try key.signature(of: Array(input.utf8)))
-    case .none:
-      return header("none", kid) + "." + payload + "."
-    case .publicKeyAsSecret:
-      let input = header("HS256", kid) + "." + payload
-      let secret = PublicKeyPEM.encode(key.publicKey)
-      return input + "." + Base64URL.encode(HMACSHA256.authenticationCode(for: Array(input.utf8), key: Array(secret.utf8)))
-    }
-  }
-
-  private func header(_ algorithm: String, _ keyID: String) -> String {
-    Base64URL.encode((["alg": .string(algorithm), "kid": .string(keyID), "typ": "JWT"] as JSONValue).encoded())
+    return wish
   }
 }

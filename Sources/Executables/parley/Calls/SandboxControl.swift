@@ -1,6 +1,22 @@
 import JSON
 import Outbound
 
+/// Whom the sandbox stands in for when it signs ID tokens.
+enum SandboxProvider: String, CaseIterable {
+  /// Sign in with Google.
+  case google
+  /// Sign in with Apple.
+  case apple
+
+  /// The control that makes their tokens.
+  var path: String {
+    switch self {
+    case .google: "/sandbox/google/id-token"
+    case .apple: "/sandbox/apple/identity-token"
+    }
+  }
+}
+
 /// The sandbox's controls, as `parley-sandbox serve --help` lists them.
 struct SandboxControl: Sendable {
   /// What the sandbox answered instead of doing it.
@@ -12,9 +28,9 @@ struct SandboxControl: Sendable {
   let url: String
   let outside: Outside
 
-  /// An ID token as wished for.
-  func idToken(_ wish: JSONObject) async throws -> String {
-    guard let token = try await send(.post, "/sandbox/google/id-token", wish)["token"]?.string else {
+  /// An ID token of this provider as wished for.
+  func idToken(_ wish: JSONObject, of provider: SandboxProvider = .google) async throws -> String {
+    guard let token = try await send(.post, provider.path, wish)["token"]?.string else {
       throw Refusal(description: "the sandbox answered without a token")
     }
     return token

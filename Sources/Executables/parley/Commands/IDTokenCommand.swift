@@ -11,9 +11,11 @@ struct IDTokenCommand: AsyncParsableCommand {
       'make run' starts one.
       """)
 
+  @Option(help: "Who vouches: google or apple.") var provider = SandboxProvider.google
   @Option(help: "Whose token it is.") var subject: String
   @Option(help: "For whom it is; else PARLEY_AUDIENCE.") var audience: String?
   @Option(help: "The person's e-mail address.") var email: String?
+  @Option(help: "The nonce of the sign-in, in the form that the app has with the provider.") var nonce: String?
   @Option(help: "Seconds that it is valid; negative for one that has expired.") var expiresIn = 3600
   @Option(help: .init("The sandbox; else PARLEY_SANDBOX.", valueName: "https://host:port")) var sandbox: String?
   @Option(help: .init("Trust the certificates in this PEM file; else PARLEY_CA_FILE.", valueName: "file")) var ca: String?
@@ -30,7 +32,10 @@ struct IDTokenCommand: AsyncParsableCommand {
       let sandbox = SandboxControl(url: url, outside: outside)
       var wish: JSONObject = ["aud": .string(audience), "sub": .string(subject), "expiresIn": .number(JSONNumber(expiresIn))]
       wish["email"] = email.map(JSONValue.string)
-      Console.write(line: try await sandbox.idToken(wish))
+      wish["nonce"] = nonce.map(JSONValue.string)
+      Console.write(line: try await sandbox.idToken(wish, of: provider))
     }
   }
 }
+
+extension SandboxProvider: ExpressibleByArgument {}

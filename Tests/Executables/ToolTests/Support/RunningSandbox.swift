@@ -12,7 +12,7 @@ import TestSupport
 struct RunningSandbox {
   let sandbox: Sandbox
   let url: String
-  private let http: HTTPClient
+  let http: HTTPClient
 
   /// Runs `body` beside a fresh sandbox and stops everything afterwards.
   static func run(_ settings: GoogleSettings = .init(), _ body: (RunningSandbox) async throws -> Void) async throws {

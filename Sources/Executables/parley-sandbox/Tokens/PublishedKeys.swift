@@ -1,7 +1,7 @@
 import JOSE
 
-/// The keys that ID tokens are signed with, and which of them the world can see.
-struct GoogleKeys: Sendable {
+/// The keys that a provider signs with, and which of them the world can see.
+struct PublishedKeys: Sendable {
   /// The one that signs.
   private(set) var current: SigningKey
   /// Those in the public document; the one that signs comes first.
@@ -13,12 +13,12 @@ struct GoogleKeys: Sendable {
     published = [key]
   }
 
-  /// Signs with `key` from now on. The former key stays published beside it, as Google does it, or is taken back at once.
+  /// Signs with `key` from now on. The former key stays published beside it, as providers do it, or is taken back at once.
   mutating func rotate(to key: SigningKey, withdrawingOld: Bool) {
     published = withdrawingOld ? [key] : [key, current]
     current = key
   }
 
-  /// The document at `/google/certs`.
+  /// The document that publishes them.
   var document: [UInt8] { JWKSet(published.map(\.publicKey)).encoded() }
 }
