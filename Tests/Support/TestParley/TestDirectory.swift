@@ -43,7 +43,7 @@ public final class TestDirectory: SessionDirectoryService.Handlers {
   public func begin(_ session: String) { state.withLock { _ = $0.alive.insert(session) } }
 
   /// A session has ended.
-  public func end(_ session: String, _ cause: SessionEnd, mattersUntil seconds: Int64) {
+  public func end(_ session: String, _ cause: ParleyAPI.SessionEnd, mattersUntil seconds: Int64) {
     state.withLock { state in
       state.alive.remove(session)
       state.ended.append(.init(sessionID: session, cause: cause, mattersUntil: .init(seconds: seconds)))

@@ -107,6 +107,8 @@ struct BrokerFixture: Sendable {
   let operators: ClientChannel
   /// As somebody else, known by a certificate.
   let services: ClientChannel
+  /// The loops of the clients.
+  let loops: EventLoopGroup
 
   var grpc: TokenBrokerService.Client { TokenBrokerService.Client(channel) }
   var admin: BrokerAdminService.Client { BrokerAdminService.Client(operators) }
@@ -136,7 +138,11 @@ struct BrokerFixture: Sendable {
   ) async throws {
     let authority = TestAuthority()
     let leaf = authority.server()
-    for (name, bytes) in [("ca", authority.certificate), ("cert", leaf.certificateChain), ("key", leaf.privateKey)] {
+    let peer = authority.client(commonName: "notes", uris: ["spiffe://parley/notes"])
+    for (name, bytes) in [
+      ("ca", authority.certificate), ("cert", leaf.certificateChain), ("key", leaf.privateKey), ("peer", peer.certificateChain),
+      ("peer-key", peer.privateKey),
+    ] {
       try write(bytes, to: "\(database.directory)/\(name).pem")
     }
     var environment = [
@@ -144,6 +150,8 @@ struct BrokerFixture: Sendable {
       "PARLEY_AUTH_TLS_CERTIFICATE": "\(database.directory)/cert.pem", "PARLEY_AUTH_TLS_KEY": "\(database.directory)/key.pem",
       "PARLEY_AUTH_DATABASE_URL": database.servingURL, "PARLEY_AUTH_OIDC_CLIENT_IDS": FakeGoogle.clientID,
       "PARLEY_AUTH_GOOGLE_SA_JSON": try FakeGoogle.serviceAccount(tokenURI: "\(server.url)/token"),
+      "PARLEY_AUTH_TLS_CLIENT_CA": "\(database.directory)/ca.pem", "PARLEY_AUTH_TLS_CLIENT_CERTIFICATES": "optional",
+      "PARLEY_AUTH_TLS_CLIENT_IDENTITIES": "spiffe://parley/notes", "PARLEY_AUTH_APPLE_JWKS_URL": "\(server.url)/apple",
       "PARLEY_AUTH_JWKS_URL": "\(server.url)/certs", "PARLEY_AUTH_LOOPS": "2", "PARLEY_AUTH_TRUSTED_PROXIES": "127.0.0.0/8",
       "PARLEY_AUTH_KEY_ENCRYPTION_KEY": "a2V5LWVuY3J5cHRpb24ta2V5LW9mLXRoZS10ZXN0cyE=", "PARLEY_AUTH_LOG_LEVEL": "trace",
       "PARLEY_AUTH_DRAIN_TIMEOUT": "2s",
@@ -191,7 +199,7 @@ struct BrokerFixture: Sendable {
           let channel = ClientChannel(to: .host("127.0.0.1", port: instance.addresses.grpc?.port ?? 0), on: group)
           let fixture = BrokerFixture(
             google: server.google, clock: clock, log: log, instance: instance, channel: channel, http: http,
-            base: "https://127.0.0.1:\(tlsPort)", clients: clients, operators: admin, services: other)
+            base: "https://127.0.0.1:\(tlsPort)", clients: clients, operators: admin, services: other, loops: group)
           // On a loop of the clients, as a program of ours would be.
           let result = await Task(executorPreference: group.loops[0]) { () async -> Result<Void, any Error> in
             let result: Result<Void, any Error>
