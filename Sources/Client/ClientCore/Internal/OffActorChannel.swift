@@ -15,7 +15,11 @@ struct OffActorChannel: Channel {
     let call = Task.detached { [base] () async -> Result<ClientResponse<Response>, RPCError> in
       do throws(RPCError) { return .success(try await base.unary(method, request, options)) } catch { return .failure(error) }
     }
-    let outcome = await withTaskCancellationHandler { await call.value } onCancel: { call.cancel() }
+    let outcome = await withTaskCancellationHandler {
+      await call.value
+    } onCancel: {
+      call.cancel()
+    }
     return try outcome.get()
   }
 
