@@ -55,7 +55,9 @@ struct RunningSandbox {
     return (server, "https://localhost:\(address.port ?? 0)")
   }
 
-  func get(_ path: String) async throws -> HTTPResponse { try await http.send(HTTPRequest(.get, url + path)) }
+  func get(_ path: String, headers: HTTPHeaders = [:]) async throws -> HTTPResponse {
+    try await http.send(HTTPRequest(.get, url + path, headers: headers))
+  }
 
   func post(_ path: String, _ body: JSONObject, bearer token: String? = nil) async throws -> HTTPResponse {
     var request = HTTPRequest(
