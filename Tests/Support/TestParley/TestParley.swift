@@ -60,7 +60,7 @@ public struct TestParley: Sendable {
   }
 
   /// Ends somebody's session.
-  public func end(_ user: TestUser, _ cause: SessionEnd = .signedOut) {
+  public func end(_ user: TestUser, _ cause: ParleyAPI.SessionEnd = .signedOut) {
     directory.end(user.sessionID.description, cause, mattersUntil: clock.unixSeconds + 300)
   }
 
