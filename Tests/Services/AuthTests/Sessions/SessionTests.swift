@@ -108,6 +108,16 @@ struct SessionTests {
     }
   }
 
+  @Test("AUTH-S1: an app's own limit of refreshes holds in the place of the service's")
+  func limitOfApp() async throws {
+    let settings = ["PARLEY_AUTH_APP_SETTINGS": #"{"default":{"limits":{"refresh":{"perMinute":1,"burst":1}}}}"#]
+    try await SignInTests.with(settings) { service, _ in
+      let token = try #require(try await service.signIn().tokens?.refreshToken)
+      #expect(await Self.refreshing(service, token, Self.attempts[0]) == "OK")
+      #expect(await Self.refreshing(service, token, Self.attempts[0]) == "RESOURCE_EXHAUSTED RATE_LIMITED_USER")
+    }
+  }
+
   @Test("AUTH-M4: sessions are listed page by page, and ended one by one, but for this one, or all; nobody reaches another's")
   func lists() async throws {
     try await SignInTests.with { service, _ in

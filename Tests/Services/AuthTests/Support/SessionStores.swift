@@ -66,10 +66,11 @@ struct SessionStores: Sendable {
   func show(
     _ token: RefreshToken, attempt: String, to copy: Int, at now: Moment, rules: RefreshRules = RefreshRules()
   ) async throws -> (action: RefreshState.Action, next: RefreshToken?) {
+    guard let owner = try await stores[copy].owner(of: token.session) else { return (.unknown, nil) }
     let refreshed = try await stores[copy].refresh(
       .init(
         session: token.session, generation: token.generation, digest: RefreshTokens.digest(token),
-        attempt: RefreshTokens.attempt(attempt)), at: now, rules: rules, for: Self.client,
+        attempt: RefreshTokens.attempt(attempt)), of: owner.user, at: now, rules: rules, for: Self.client,
       successor: { [tokens] in RefreshTokens.digest(tokens.successor(of: token, attempt: attempt, generation: $0)) })
     switch refreshed.action {
     case .handOut(let generation), .repeatAnswer(let generation):

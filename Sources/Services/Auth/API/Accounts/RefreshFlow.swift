@@ -6,6 +6,7 @@ internal import PostgreSQL
 /// The exchange of a refresh token for the next tokens.
 struct RefreshFlow: Sendable {
   let rules: AccountRules
+  let apps: AppCatalogue
   let store: SessionStore
   let pepper: RefreshPepperStore
   let limits: AccountLimits
@@ -23,11 +24,15 @@ struct RefreshFlow: Sendable {
     let tokens = RefreshTokens(pepper: try await pepper.pepper())
     guard let token = tokens.read(text) else { throw AccountRefusal(.invalidRefreshToken, detail: "not_sealed") }
     // Only who has had a token of the session gets here, so nobody else can use this limit up.
-    try await limits.take(.refresh(of: token.session), rules.refreshLimit, at: now, otherwise: .userLimited)
+    guard let owner = try await store.owner(of: token.session) else {
+      throw AccountRefusal(.invalidRefreshToken, detail: "no_session")
+    }
+    try await limits.take(
+      .refresh(of: token.session), apps[owner.app]?.limits.refresh ?? rules.refreshLimit, at: now, otherwise: .userLimited)
     let refreshed = try await store.refresh(
       SessionStore.Presentation(
         session: token.session, generation: token.generation, digest: RefreshTokens.digest(token),
-        attempt: RefreshTokens.attempt(attempt)), at: now, rules: rules.refresh, for: client.stored,
+        attempt: RefreshTokens.attempt(attempt)), of: owner.user, at: now, rules: rules.refresh, for: client.stored,
       successor: { RefreshTokens.digest(tokens.successor(of: token, attempt: attempt, generation: $0)) })
     switch refreshed.action {
     case .handOut(let generation), .repeatAnswer(let generation):

@@ -36,7 +36,8 @@ struct Accounts: Sendable {
         rules: rules, apps: providers.apps, verifier: { providers.verifier($0, for: $1) }, store: SignInStore(database),
         accounts: accounts, activity: activity, pepper: pepper, limits: limits, issuer: issuer, journal: journal, now: now),
       refreshing: RefreshFlow(
-        rules: rules, store: sessions, pepper: pepper, limits: limits, issuer: issuer, journal: journal, now: now),
+        rules: rules, apps: providers.apps, store: sessions, pepper: pepper, limits: limits, issuer: issuer, journal: journal,
+        now: now),
       accounts: accounts, sessions: sessions, activity: activity, limits: limits, journal: journal, proxies: context.proxies,
       now: now)
     directory = SessionDirectoryHandlers(

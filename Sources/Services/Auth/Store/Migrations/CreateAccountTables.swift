@@ -83,7 +83,8 @@ extension AuthMigrations {
 
     create table auth.session_lookup (
       session_id uuid primary key,
-      user_id uuid not null
+      user_id uuid not null,
+      app text collate "C" not null
     );
     comment on table auth.session_lookup is 'Whose session it is: a refresh token names the session alone.';
 

@@ -48,7 +48,10 @@ struct SessionRow: RowDecodable {
         \(Timestamp(state.expiresAt)), \(Timestamp(state.endsAt)), \(Int64(state.current.generation)),
         \(state.current.digest.bytes))
       """,
-      "insert into auth.session_lookup (session_id, user_id) values (\(UUID(session.id)), \(UUID(session.user)))",
+      """
+      insert into auth.session_lookup (session_id, user_id, app)
+      values (\(UUID(session.id)), \(UUID(session.user)), \(session.app))
+      """,
     ]
   }
 

@@ -65,27 +65,40 @@ public struct SessionStore: Sendable {
     public var session: SessionRecord?
   }
 
+  /// Whose a session is.
+  public struct Owner: Sendable {
+    /// The account.
+    public var user: UserID
+    /// The app that it belongs to.
+    public var app: String
+  }
+
+  /// Whose a session is; nil when there is none.
+  public func owner(of session: SessionID) async throws(DatabaseError) -> Owner? {
+    let row: (UUID, String)? = try await database.reads.row(
+      "select user_id, app from auth.session_lookup where session_id = \(UUID(session))")
+    return row.map { Owner(user: UserID($0.0), app: $0.1) }
+  }
+
   /// Judges a refresh token and notes what follows, in one transaction with the session's row locked.
   ///
   /// - Parameters:
   ///   - token: What was shown.
+  ///   - user: Whose session it is.
   ///   - now: The time.
   ///   - rules: The lengths of time.
   ///   - client: Who shows it.
   ///   - successor: What the token's successor of a generation is known by.
   /// - Throws: ``PostgreSQL/DatabaseError``; when the connection broke, the same attempt gets its answer by asking again.
   public func refresh(
-    _ token: Presentation, at now: Moment, rules: RefreshRules, for client: Client,
+    _ token: Presentation, of user: UserID, at now: Moment, rules: RefreshRules, for client: Client,
     successor: @escaping @Sendable (_ generation: UInt32) -> Digest
   ) async throws(DatabaseError) -> Refreshed {
-    let owner: UUID? = try await database.reads.value(
-      "select user_id from auth.session_lookup where session_id = \(UUID(token.session))")
-    guard let owner else { return Refreshed(action: .unknown, session: nil) }
-    return try await database.settle(within: patience) { transaction in
+    try await database.settle(within: patience) { transaction in
       let row: SessionRow? = try await transaction.row(
         """
         select \(part: SessionRow.columns) from auth.session
-        where user_id = \(owner) and id = \(UUID(token.session)) for update
+        where user_id = \(UUID(user)) and id = \(UUID(token.session)) for update
         """)
       guard let row else { return Refreshed(action: .unknown, session: nil) }
       var (state, session) = (row.state, row.record)
