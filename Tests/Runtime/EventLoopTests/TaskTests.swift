@@ -88,6 +88,44 @@ struct TaskTests {
     group.shutDown()
   }
 
+  /// Its calls run wherever the first of them was begun that is not done yet.
+  private actor Visitor {
+    let loop: EventLoop
+
+    init(_ loop: EventLoop) { self.loop = loop }
+
+    /// Whether what it does on the loop stays there, however often it waits.
+    func visit() async -> Bool {
+      await loop.visit {
+        for _ in 0..<20 {
+          await Task.yield()
+          guard loop.isCurrent else { return false }
+        }
+        return true
+      }
+    }
+  }
+
+  @Test("An actor's visit stays on the loop, also where the loop's thread is at work for others of its callers")
+  func actors() async throws {
+    let group = try EventLoopGroup(count: 1)
+    let loop = group.loops[0]
+    let visitor = Visitor(loop)
+    let stayed = await withTaskGroup(of: Bool.self) { tasks in
+      for number in 0..<400 {
+        // Half of them prefer the loop, so its thread is the actor's half of the time.
+        if number % 2 == 0 {
+          tasks.addTask(executorPreference: loop) { await visitor.visit() }
+        } else {
+          tasks.addTask { await visitor.visit() }
+        }
+      }
+      return await tasks.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+    }
+    #expect(stayed == 400)
+    group.shutDown()
+  }
+
   @Test("No wake-up is lost when four threads send 20,000 messages each")
   func contention() async throws {
     let group = try EventLoopGroup(count: 1)
