@@ -166,7 +166,8 @@ let package = Package(
     floor("Providers/OpenID", "OpenID", ["EventLoop", "JOSE", "JSON", "Outbound", log, metricsCore], exclude: ["README.md"]),
     floor(
       "Providers/Apple", "AppleProvider", ["OpenID", "EventLoop", "JOSE", "JSON", "Outbound", "RPC", log], exclude: ["README.md"]),
-    floor("Providers/Google", "GoogleProvider", ["OpenID", "EventLoop", "JOSE", "JSON", "Outbound", log], exclude: ["README.md"]),
+    floor(
+      "Providers/Google", "GoogleProvider", ["OpenID", "EventLoop", "JOSE", "JSON", "Outbound", log], exclude: ["README.md"]),
     floor(
       "Providers/Parley", "ParleyProvider",
       [
@@ -197,7 +198,8 @@ let package = Package(
     executable(
       "parley", at: "Sources/Executables/parley",
       [
-        "ClientCore", "ParleyAPI", "DynamicMessages", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire", "WellKnown",
+        "ClientCore", "ParleyAPI", "DynamicMessages", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire",
+        "WellKnown",
         "JSON", "Outbound", "PostgreSQL", arguments, log,
       ], exclude: ["README.md"]),
     executable(
@@ -228,7 +230,8 @@ let package = Package(
     .target(
       name: "TestParley",
       dependencies: [
-        "AuthAPI", "AuthDomain", "AuthStore", "EventLoop", "HTTP2", "JOSE", "JSON", "MessagesCore", "ParleyAPI", "PostgreSQL", "RPC",
+        "AuthAPI", "AuthDomain", "AuthStore", "EventLoop", "HTTP2", "JOSE", "JSON", "MessagesCore", "ParleyAPI", "PostgreSQL",
+        "RPC",
         "RPCClient", "RPCServer", "ServiceKit", "TestSupport", "WellKnown", log,
       ], path: "Tests/Support/TestParley", swiftSettings: settings),
     executable("demo-service", at: "Tests/Support/demo-service", ["DemoService", "ServiceKit"]),
@@ -241,7 +244,8 @@ let package = Package(
     executable(
       "bench-session-server", at: "Tests/Benchmarks/SessionServer",
       [
-        "TestAPI", "ParleyProvider", "OpenID", "ServiceKit", "EventLoop", "HTTP2", "JOSE", "JSON", "Outbound", "PostgreSQL", "RPC",
+        "TestAPI", "ParleyProvider", "OpenID", "ServiceKit", "EventLoop", "HTTP2", "JOSE", "JSON", "Outbound", "PostgreSQL",
+        "RPC",
         "RPCServer", "Telemetry", log,
       ]),
     // What the public judges run: `make adapters` builds them in release.
@@ -291,7 +295,8 @@ let package = Package(
     tests(
       "Client/ClientCoreTests",
       [
-        "ClientCore", "ParleyAPI", "ConnectWire", "JSON", "MessagesCore", "RPC", "RPCInProcess", "RPCServer", "RPCClient", "EventLoop",
+        "ClientCore", "ParleyAPI", "ConnectWire", "JSON", "MessagesCore", "RPC", "RPCInProcess", "RPCServer", "RPCClient",
+        "EventLoop",
         "WellKnown", "TestAPI", "TestSupport",
       ]),
     .testTarget(
@@ -320,19 +325,22 @@ let package = Package(
       "Services/AuthTests",
       [
         "AuthDomain", "AuthStore", "AuthAPI", "ParleyAPI", "OpenID", "AppleProvider", "GoogleProvider", "RevenueCatProvider",
-        "ServiceKit", "EventLoop", "RPC", "RPCServer", "RPCClient", "PostgreSQL", "Outbound", "JOSE", "JSON", "HTTP2", "WellKnown",
+        "ServiceKit", "EventLoop", "RPC", "RPCServer", "RPCClient", "PostgreSQL", "Outbound", "JOSE", "JSON", "HTTP2",
+        "WellKnown",
         "Telemetry", "TestSupport", log,
       ]),
     tests(
       "Providers/ParleyTests",
       [
-        "ParleyProvider", "ParleyAPI", "TestParley", "DemoService", "AuthAPI", "AuthDomain", "EventLoop", "JOSE", "OpenID", "Outbound", "RPC", "RPCClient",
+        "ParleyProvider", "ParleyAPI", "TestParley", "DemoService", "AuthAPI", "AuthDomain", "EventLoop", "JOSE", "OpenID",
+        "Outbound", "RPC", "RPCClient",
         "ServiceKit", "TestAPI", "TestSupport", log,
       ]),
     tests(
       "Executables/ToolTests",
       [
-        "parley", "parley-sandbox", "AppleProvider", "OpenID", "JOSE", "JSON", "TestAPI", "TestSupport", "DynamicMessages", "EventLoop", "HTTP2",
+        "parley", "parley-sandbox", "AppleProvider", "OpenID", "JOSE", "JSON", "TestAPI", "TestSupport", "DynamicMessages",
+        "EventLoop", "HTTP2",
         "MessagesCore", "MessagesWire", "Outbound", "ParleyAPI", "RPC", "RPCServer", "WellKnown", log,
       ]),
   ] + (isFuzzing ? [fuzzer] : [])

@@ -53,7 +53,7 @@ public actor TokenBrokerClient: CloudTokenProviding {
   ///   - idTokens: Who knows the person's Google ID token.
   ///   - options: What can be set.
   public init(channel: any Channel, idTokens: any IDTokenProviding, options: Options = Options()) {
-    broker = .init(OffActorChannel(base: channel))
+    broker = .init(channel)
     self.idTokens = idTokens
     self.options = options
     shelf = options.store.map { CloudTokenShelf(store: $0) }

@@ -76,7 +76,7 @@ public actor SessionKeeper {
   ///   - store: Where the session outlives the process.
   ///   - options: What can be set.
   public init(channel: any Channel, store: any TokenStore, options: Options = Options()) {
-    auth = .init(OffActorChannel(base: channel))
+    auth = .init(channel)
     shelf = SessionShelf(store: store, name: options.name)
     self.options = options
   }
