@@ -11,6 +11,7 @@ struct AppleSettingsTests {
     var environment = [
       "PARLEY_AUTH_OIDC_CLIENT_IDS": "web", "PARLEY_AUTH_GOOGLE_SA_JSON": try FakeGoogle.serviceAccount(),
       "PARLEY_AUTH_DATABASE_URL": "postgresql://parley_auth@/parley",
+      "PARLEY_AUTH_KEY_ENCRYPTION_KEY": "a2V5LWVuY3J5cHRpb24ta2V5LW9mLXRoZS10ZXN0cyE=",
     ]
     environment.merge(changes) { $1 }
     return try Settings(
