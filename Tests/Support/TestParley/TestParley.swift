@@ -148,7 +148,8 @@ public struct TestParley: Sendable {
       "TLS_KEY": "\(folder)/server-key.pem", "TLS_CLIENT_CA": "\(folder)/ca.pem", "TLS_CLIENT_CERTIFICATES": "optional",
       "TLS_CLIENT_IDENTITIES": identity, "DATABASE_URL": url, "OIDC_CLIENT_IDS": "test",
       "GOOGLE_SA_JSON": JSONValue.object(account).description, "JWKS_URL": "https://127.0.0.1:1/certs", "LOOPS": "1",
-      "KEY_ENCRYPTION_KEY": sealing, "SESSION_ISSUER": issuer, "DRAIN_TIMEOUT": "2s",
+      "KEY_ENCRYPTION_KEY": sealing, "SESSION_ISSUER": issuer, "DRAIN_TIMEOUT": "2s", "REVENUECAT_API_KEY": "sk_test",
+      "REVENUECAT_URL": "https://127.0.0.1:1",
     ]
     environment.merge(changes) { $1 }
     return try Settings(
