@@ -35,7 +35,8 @@ public struct ParleySessions: Sendable {
 
     let url = settings[AuthServiceKeys.keySetURL] ?? address.configurationText + "/.well-known/jwks.json"
     let cache = JWKSCache(
-      .keySet(url: url), policy: KeyPolicy(), over: context.outbound, on: loop, clock: clock, log: context.log)
+      .keySet(url: url), policy: KeyPolicy(), over: context.outbound, on: loop, clock: clock, log: context.log,
+      named: "parley", metrics: context.metrics)
     self.revocations = revocations
     authenticator = SessionAuthenticator(
       SessionPolicy(

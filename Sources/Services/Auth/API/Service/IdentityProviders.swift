@@ -82,12 +82,13 @@ struct IdentityProviders: Sendable {
       } else { .google }
     return JWKSCache(
       source, policy: policy(settings), over: context.outbound, on: context.loops.loops[0], clock: clock, log: context.log,
-      named: "google")
+      named: "google", metrics: context.metrics)
   }
 
   private static func appleKeys(_ context: ServiceContext, _ clock: ProviderClock) -> JWKSCache {
     JWKSCache(
       context.settings[AppleKeys.keySetURL].map { .keySet(url: $0) } ?? .apple, policy: policy(context.settings),
-      over: context.outbound, on: context.loops.loops[0], clock: clock, log: context.log, named: "apple")
+      over: context.outbound, on: context.loops.loops[0], clock: clock, log: context.log, named: "apple",
+      metrics: context.metrics)
   }
 }
