@@ -163,7 +163,7 @@ let package = Package(
 
     // API and providers
     floor("API", "ParleyAPI", ["MessagesCore", "RPC", "WellKnown"], exclude: ["README.md"]),
-    floor("Providers/OpenID", "OpenID", ["EventLoop", "JOSE", "JSON", "Outbound", log, metricsCore], exclude: ["README.md"]),
+    floor("Providers/OpenID", "OpenID", ["EventLoop", "JOSE", "JSON", "Outbound", "Telemetry", log], exclude: ["README.md"]),
     floor(
       "Providers/Apple", "AppleProvider", ["OpenID", "EventLoop", "JOSE", "JSON", "Outbound", "RPC", log], exclude: ["README.md"]),
     floor(

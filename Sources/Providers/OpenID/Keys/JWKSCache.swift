@@ -1,8 +1,8 @@
-public import CoreMetrics
 public import EventLoop
 public import JOSE
 public import Logging
 internal import Synchronization
+public import Telemetry
 
 /// A provider's public keys, fetched when they are needed and shared by all loops.
 ///
@@ -41,15 +41,15 @@ public final class JWKSCache: Sendable {
   ///   - clock: What tells how old they are.
   ///   - log: Who is told of failed fetches.
   ///   - name: What the keys are called in metrics; by default by the host that they come from.
-  ///   - factory: Who counts.
+  ///   - registry: Who counts; by default nobody sees what is counted.
   public init(
     _ source: KeySource, policy: KeyPolicy = .init(), over http: any HTTPSending, on loop: EventLoop, clock: ProviderClock,
-    log: Logger, named name: String? = nil, metrics factory: any MetricsFactory = MetricsSystem.factory
+    log: Logger, named name: String? = nil, metrics registry: PrometheusRegistry = PrometheusRegistry()
   ) {
     self.policy = policy
     self.clock = clock
     self.log = log
-    metrics = KeyMetrics(name ?? source.host, factory)
+    metrics = KeyMetrics(name ?? source.host, registry)
     fetcher = KeyFetcher(source, over: http, timeout: policy.timeout)
     flight = SingleFlight(on: loop)
   }
