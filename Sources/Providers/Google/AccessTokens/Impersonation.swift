@@ -7,7 +7,7 @@ internal import Outbound
 /// Gets tokens of another service account, which has granted the caller's own the role of a token creator on it
 /// (`iamcredentials`, `generateAccessToken`).
 ///
-/// Up to three attempts within its timeout, as ``TokenExchange`` says; asking for the caller's own token takes time of its own.
+/// Up to three attempts within its timeout, as `TokenExchange` says; asking for the caller's own token takes time of its own.
 public final class Impersonation: CloudTokenSource {
   /// Where Google's accounts are impersonated.
   public static let defaultBase = "https://iamcredentials.googleapis.com"

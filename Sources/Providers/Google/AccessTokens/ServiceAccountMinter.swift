@@ -6,7 +6,7 @@ internal import Outbound
 
 /// Gets tokens for a service account by showing an assertion that its key signed (RFC 7523).
 ///
-/// Up to three attempts within its timeout, as ``TokenExchange`` says.
+/// Up to three attempts within its timeout, as `TokenExchange` says.
 public final class ServiceAccountMinter: CloudTokenSource {
   /// How long an assertion lives, and with it the token.
   private static let lifetime: Int64 = 3600
