@@ -167,7 +167,8 @@ let package = Package(
     floor(
       "Providers/Apple", "AppleProvider", ["OpenID", "EventLoop", "JOSE", "JSON", "Outbound", "RPC", log], exclude: ["README.md"]),
     floor(
-      "Providers/Google", "GoogleProvider", ["OpenID", "EventLoop", "JOSE", "JSON", "Outbound", log], exclude: ["README.md"]),
+      "Providers/Google", "GoogleProvider", ["OpenID", "EventLoop", "JOSE", "JSON", "Outbound", "RPC", log],
+      exclude: ["README.md"]),
     floor(
       "Providers/Parley", "ParleyProvider",
       [
@@ -177,7 +178,8 @@ let package = Package(
       ], exclude: ["README.md"]),
 
     floor(
-      "Providers/RevenueCat", "RevenueCatProvider", ["OpenID", "EventLoop", "JSON", "Outbound", log], exclude: ["README.md"]),
+      "Providers/RevenueCat", "RevenueCatProvider", ["OpenID", "EventLoop", "JSON", "Outbound", "RPC", log],
+      exclude: ["README.md"]),
 
     // Services
     floor("Services/Auth/Domain", "AuthDomain"),

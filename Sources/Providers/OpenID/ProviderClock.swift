@@ -24,9 +24,15 @@ public struct ProviderClock: Sendable {
   }
 
   /// The machine's own; sleeps on the loop of the caller, else on `loop`.
-  public static func system(on loop: EventLoop) -> ProviderClock {
+  ///
+  /// - Parameters:
+  ///   - loop: Where callers sleep that are on no loop.
+  ///   - unixSeconds: The time of day, where it is another one than the machine's.
+  public static func system(
+    on loop: EventLoop, unixSeconds: (@Sendable () -> Int64)? = nil
+  ) -> ProviderClock {
     ProviderClock(
-      now: { .now() }, unixSeconds: { Int64(time(nil)) }, random: { Double.random(in: 0..<1) },
+      now: { .now() }, unixSeconds: unixSeconds ?? { Int64(time(nil)) }, random: { Double.random(in: 0..<1) },
       sleep: { try await (EventLoop.current ?? loop).sleep(for: $0) })
   }
 }

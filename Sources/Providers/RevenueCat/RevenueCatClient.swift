@@ -3,6 +3,7 @@ internal import JSON
 public import Logging
 public import OpenID
 internal import Outbound
+internal import RPC
 
 /// Asks RevenueCat's first API for customers.
 ///
@@ -16,7 +17,6 @@ public final class RevenueCatClient: Sendable {
     let wait: Duration?
   }
 
-  private static let attempts = 3
   private static let passingStatuses: Set<Int> = [408, 429, 500, 502, 503, 504]
 
   private let key: String
@@ -48,17 +48,13 @@ public final class RevenueCatClient: Sendable {
   ///   - patience: How long all attempts may take together.
   public func subscriber(_ id: String, within patience: Duration) async throws(RevenueCatError) -> RevenueCatSubscriber {
     let deadline = clock.now().advanced(by: patience)
-    var attempt = 1
-    while true {
-      let failure: Failure
-      do throws(Failure) { return try await ask(id, until: deadline, patience) } catch { failure = error }
-      guard let least = failure.wait, attempt < Self.attempts else { throw failure.error }
-      let pause = max(least, Duration.milliseconds(200) * (1 << (attempt - 1)) * (0.5 + 0.5 * clock.random()))
-      guard clock.now().advanced(by: pause) < deadline else { throw failure.error }
-      log.warning(
-        "asking RevenueCat again", metadata: ["attempt": "\(attempt)", "error": "\(failure.error)", "pause": "\(pause)"])
-      do { try await clock.sleep(pause) } catch { throw RevenueCatError(.cancelled) }
-      attempt += 1
+    let attempts = Attempts(
+      "asking RevenueCat again", pause: .milliseconds(200), share: 0.5, spread: 0.5, clock: clock, log: log)
+    return try await attempts.run(until: deadline, cancelled: RevenueCatError(.cancelled)) {
+      () async throws(RevenueCatError) in
+      do throws(Failure) { return .success(try await ask(id, until: deadline, patience)) } catch {
+        return .failure(error.error, again: error.wait)
+      }
     }
   }
 
@@ -66,7 +62,7 @@ public final class RevenueCatClient: Sendable {
     _ id: String, until deadline: MonotonicInstant, _ patience: Duration
   ) async throws(Failure) -> RevenueCatSubscriber {
     var request = HTTPRequest(
-      .get, base + "/v1/subscribers/" + Self.escaped(id),
+      .get, base + "/v1/subscribers/" + QueryEncoding.encode(id.utf8),
       headers: ["Authorization": "Bearer \(key)", "Accept": "application/json"])
     request.deadline = deadline
     request.timeout = patience
@@ -100,18 +96,5 @@ public final class RevenueCatClient: Sendable {
       return Failure(error: error, wait: .seconds(max(0, min(seconds, 1 << 30))))
     }
     return Failure(error: error, wait: .zero)
-  }
-
-  /// Everything but the unreserved characters (RFC 3986, section 2.3) as `%XX`.
-  static func escaped(_ id: String) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var escaped: [UInt8] = []
-    for byte in id.utf8 {
-      switch byte {
-      case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f, 0x7e: escaped.append(byte)
-      default: escaped += [0x25, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-      }
-    }
-    return String(decoding: escaped, as: UTF8.self)
   }
 }

@@ -98,7 +98,7 @@ public struct TestParley: Sendable {
     settings changes: [String: String] = [:], _ body: @escaping @Sendable (TestParley) async throws -> Void
   ) async throws {
     try await TestDatabase.with { database in
-      let url = try await prepare(database)
+      let url = try await database.prepare(AuthMigrations.schema, AuthMigrations.all)
       let folder = try Self.folder()
       defer { _ = try? ChildProcess.run(["rm", "-rf", folder], output: "/dev/null") }
       let authority = TestAuthority()
@@ -155,23 +155,6 @@ public struct TestParley: Sendable {
     return try Settings(
       service: "auth", keys: AuthService.configuration + StandardKeys.all(database: true),
       environment: Dictionary(uniqueKeysWithValues: environment.map { ("PARLEY_AUTH_" + $0.key, $0.value) }))
-  }
-
-  /// Roles and schema; the URL of the serving role.
-  private static func prepare(_ database: TestDatabase) async throws -> String {
-    // Roles belong to the whole cluster: two tests may want to create them at once.
-    for attempt in 1... {
-      do {
-        try await Bootstrap(service: "auth").run(database.configuration, group: database.group, log: database.log)
-        break
-      } catch let error as DatabaseError where error.code == .alreadyExists && attempt < 5 {}
-    }
-    var owner = database.configuration
-    owner.user = "parley_auth_owner"
-    try await Migrator(schema: AuthMigrations.schema, migrations: AuthMigrations.all)
-      .migrate(owner, group: database.group, log: database.log)
-    let place = database.configuration
-    return "postgresql://parley_auth@/\(place.database)?host=\(place.host)&port=\(place.port)"
   }
 
   private static func serving<S: Service>(

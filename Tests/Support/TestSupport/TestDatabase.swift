@@ -67,4 +67,22 @@ public struct TestDatabase: Sendable {
   public func script(_ text: String) async throws {
     try await Session.with(configuration, group: group, log: log) { try await $0.script(text) }
   }
+
+  /// Makes the two roles of a service and its schema.
+  ///
+  /// - Returns: The URL of the serving role.
+  public func prepare(_ service: String, _ migrations: [Migration]) async throws -> String {
+    // Roles belong to the whole cluster: two tests may want to create them at once.
+    for attempt in 1... {
+      do {
+        try await Bootstrap(service: service).run(configuration, group: group, log: log)
+        break
+      } catch let error as DatabaseError where error.code == .alreadyExists && attempt < 5 {}
+    }
+    var owner = configuration
+    owner.user = "parley_\(service)_owner"
+    try await Migrator(schema: service, migrations: migrations).migrate(owner, group: group, log: log)
+    return
+      "postgresql://parley_\(service)@/\(configuration.database)?host=\(configuration.host)&port=\(configuration.port)"
+  }
 }

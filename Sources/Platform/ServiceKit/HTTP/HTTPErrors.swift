@@ -48,24 +48,12 @@ extension RPCError {
   /// The HTTP status of the code, refined by the reason where HTTP has a status of its own for it.
   public var httpStatus: Int {
     switch code {
-    case .ok: 200
     case .invalidArgument where reason?.hasSuffix("_TOO_LARGE") == true: 413
-    case .invalidArgument, .outOfRange: 400
     case .failedPrecondition where reason == "SUBSCRIPTION_REQUIRED": 402
     case .failedPrecondition where reason == "CAPABILITY_STOPPED": 403
-    case .failedPrecondition: 400
-    case .unauthenticated: 401
-    case .permissionDenied: 403
-    case .notFound: 404
-    case .unimplemented: 405
-    case .aborted, .alreadyExists: 409
-    case .resourceExhausted: 429
-    case .cancelled: 499
     // That of the first app, which took it for a fault of the server's.
     case .unavailable where reason == "ENTITLEMENT_UNAVAILABLE": 500
-    case .unavailable: 503
-    case .deadlineExceeded: 504
-    case .internal, .unknown, .dataLoss: 500
+    default: code.httpStatus
     }
   }
 }

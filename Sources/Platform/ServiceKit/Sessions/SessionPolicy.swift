@@ -1,5 +1,16 @@
 internal import JOSE
 
+extension StandardKeys {
+  /// `iss`: the auth service signs what the others accept.
+  public static let sessionIssuer = ConfigurationKey<String>(
+    "sessionIssuer", default: "https://auth.parley.local", check: { $0.isEmpty ? "not empty" : nil },
+    "The issuer of access tokens; the same in all services.")
+  /// `aud`.
+  public static let sessionAudience = ConfigurationKey<String>(
+    "sessionAudience", default: "parley", check: { $0.isEmpty ? "not empty" : nil },
+    "The audience of access tokens; the same in all services.")
+}
+
 /// Which access tokens are accepted.
 public struct SessionPolicy: Sendable, Hashable {
   /// Who signs them: `iss`.

@@ -40,7 +40,6 @@ public final class AppleTokenClient: Sendable {
     case alreadyInvalid
   }
 
-  private static let attempts = 3
   private static let passingStatuses: Set<Int> = [408, 429, 500, 502, 503, 504]
 
   private let credential: AppleCredential
@@ -116,18 +115,13 @@ public final class AppleTokenClient: Sendable {
     _ url: String, _ fields: [(String, String)], _ clientID: String, servesOnce: Bool
   ) async throws(AppleTokenError) -> [UInt8] {
     let deadline = clock.now().advanced(by: timeout)
-    var attempt = 1
-    while true {
-      let failure: Failure
+    let attempts = Attempts("asking Apple again", pause: .seconds(1), share: 0.9, spread: 0.2, clock: clock, log: log)
+    return try await attempts.run(until: deadline, cancelled: AppleTokenError(.cancelled)) {
+      () async throws(AppleTokenError) in
       switch try await attemptOnce(url, fields, clientID, servesOnce: servesOnce, until: deadline) {
-      case .success(let body): return body
-      case .failure(let found): failure = found
+      case .success(let body): .success(body)
+      case .failure(let found): .failure(found.error, again: found.mayPass ? .zero : nil)
       }
-      let pause = Duration.seconds(1 << (attempt - 1)) * (0.9 + 0.2 * clock.random())
-      guard failure.mayPass, attempt < Self.attempts, clock.now().advanced(by: pause) < deadline else { throw failure.error }
-      log.warning("asking Apple again", metadata: ["attempt": "\(attempt)", "error": "\(failure.error)", "pause": "\(pause)"])
-      do { try await clock.sleep(pause) } catch { throw AppleTokenError(.cancelled) }
-      attempt += 1
     }
   }
 
@@ -141,7 +135,7 @@ public final class AppleTokenClient: Sendable {
     let all = [("client_id", clientID), ("client_secret", secret)] + fields
     var request = HTTPRequest(
       .post, url, headers: ["Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"],
-      body: Array(all.map { "\($0)=\(QueryEncoding.encode(Array($1.utf8)))" }.joined(separator: "&").utf8))
+      body: Array(all.map { "\($0)=\(QueryEncoding.encode($1.utf8))" }.joined(separator: "&").utf8))
     request.deadline = deadline
     request.timeout = timeout
     request.maximumResponseSize = 1 << 20

@@ -3,6 +3,7 @@ internal import JSON
 public import Logging
 public import OpenID
 internal import Outbound
+internal import RPC
 
 /// Tokens of the account that a machine of the cloud runs as, from the metadata server that only this machine can reach (Compute
 /// Engine, Cloud Run, GKE).
@@ -45,7 +46,7 @@ public final class MetadataServer: CloudTokenSource {
 
   /// Asks for a token of the machine's account.
   public func mint(scope: String) async throws(MintError) -> CloudToken {
-    let scopes = scope.split(separator: " ").map { FormText.escaped(String($0)) }.joined(separator: ",")
+    let scopes = scope.split(separator: " ").map { QueryEncoding.encode($0.utf8) }.joined(separator: ",")
     return try await exchange.run(marked(TokenAnswer.read)) { () async throws(MintError) in
       self.request("/token?scopes=\(scopes)")
     }

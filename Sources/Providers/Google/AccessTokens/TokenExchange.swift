@@ -8,8 +8,6 @@ internal import Outbound
 /// Three attempts within its timeout: after a network failure, 408, 429, 500, 503, 504, or an error that says that it will pass;
 /// 1 s and 2 s apart, give or take a tenth.
 struct TokenExchange: Sendable {
-  private static let attempts = 3
-
   /// Reads an answer that came at some moment.
   typealias Reading<Value> = (HTTPResponse, MonotonicInstant) -> Result<Value, TokenAnswer.Failure>
 
@@ -28,18 +26,12 @@ struct TokenExchange: Sendable {
     _ read: Reading<Value>, request: () async throws(MintError) -> HTTPRequest
   ) async throws(MintError) -> Value {
     let deadline = clock.now().advanced(by: timeout)
-    var attempt = 1
-    while true {
-      let failure: TokenAnswer.Failure
+    let attempts = Attempts("minting again", pause: .seconds(1), share: 0.9, spread: 0.2, clock: clock, log: log)
+    return try await attempts.run(until: deadline, cancelled: MintError(.cancelled)) { () async throws(MintError) in
       switch try await ask(try await request(), until: deadline, read) {
-      case .success(let value): return value
-      case .failure(let found): failure = found
+      case .success(let value): .success(value)
+      case .failure(let found): .failure(found.error, again: found.mayPass ? .zero : nil)
       }
-      let pause = Duration.seconds(1 << (attempt - 1)) * (0.9 + 0.2 * clock.random())
-      guard failure.mayPass, attempt < Self.attempts, clock.now().advanced(by: pause) < deadline else { throw failure.error }
-      log.warning("minting again", metadata: ["attempt": "\(attempt)", "error": "\(failure.error)", "pause": "\(pause)"])
-      do { try await clock.sleep(pause) } catch { throw MintError(.cancelled) }
-      attempt += 1
     }
   }
 

@@ -3,6 +3,7 @@ internal import JSON
 internal import Logging
 internal import OpenID
 internal import Outbound
+internal import RPC
 
 /// Reads a file, off the loops.
 public typealias FileReading = @Sendable (_ path: String) async throws -> [UInt8]
@@ -34,7 +35,7 @@ final class FederatedTokens: CloudTokenSource {
       ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"), ("audience", configuration.audience), ("scope", scope),
       ("requested_token_type", "urn:ietf:params:oauth:token-type:access_token"), ("subject_token", subject),
       ("subject_token_type", configuration.subjectTokenType),
-    ].map { "\($0.0)=\(FormText.escaped($0.1))" }.joined(separator: "&")
+    ].map { "\($0.0)=\(QueryEncoding.encode($0.1.utf8))" }.joined(separator: "&")
   }
 
   // MARK: The other provider's token

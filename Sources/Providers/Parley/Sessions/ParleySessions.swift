@@ -24,8 +24,7 @@ public struct ParleySessions: Sendable {
     guard let address = settings[AuthServiceKeys.address] else { return nil }
     let loop = context.loops.loops[0]
     let wall = context.clock
-    var clock = ProviderClock.system(on: loop)
-    clock.unixSeconds = { wall.unixSeconds }
+    let clock = ProviderClock.system(on: loop) { wall.unixSeconds }
 
     var configuration = ClientChannelConfiguration()
     configuration.userAgent = "parley-\(settings.service)"

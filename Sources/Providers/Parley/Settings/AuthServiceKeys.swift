@@ -11,13 +11,9 @@ public enum AuthServiceKeys {
     optional: "jwksUrl", check: { url in url.map { $0.hasPrefix("https://") ? nil : "an https:// address" } ?? nil },
     "The key set that access tokens are signed with; by default /.well-known/jwks.json at authAddress, which is then https.")
   /// `iss`.
-  public static let issuer = ConfigurationKey<String>(
-    "sessionIssuer", default: "https://auth.parley.local", check: { $0.isEmpty ? "not empty" : nil },
-    "The issuer of access tokens; the same in all services.")
+  public static let issuer = StandardKeys.sessionIssuer
   /// `aud`.
-  public static let audience = ConfigurationKey<String>(
-    "sessionAudience", default: "parley", check: { $0.isEmpty ? "not empty" : nil },
-    "The audience of access tokens; the same in all services.")
+  public static let audience = StandardKeys.sessionAudience
   /// The leeway for times.
   public static let leeway = ConfigurationKey<Duration>(
     "sessionLeeway", default: .seconds(60), in: .zero ... .seconds(300), "The leeway for exp and iat of access tokens.")

@@ -18,31 +18,20 @@ struct BrokerDatabase: Sendable {
   let superuser: DatabaseConfiguration
   let directory: String
 
-  var servingURL: String {
-    "postgresql://parley_auth@/\(superuser.database)?host=\(superuser.host)&port=\(superuser.port)"
-  }
+  /// As the serving role.
+  let servingURL: String
 
   /// Creates it, hands it to `body` and drops it.
   static func with(on server: PrivatePostgreSQL? = nil, _ body: @escaping @Sendable (BrokerDatabase) async throws -> Void)
     async throws
   {
     try await TestDatabase.with(on: server?.configuration()) { database in
-      // Roles belong to the whole cluster: two tests may want to create them at once.
-      for attempt in 1... {
-        do {
-          try await Bootstrap(service: "auth").run(database.configuration, group: database.group, log: database.log)
-          break
-        } catch let error as DatabaseError where error.code == .alreadyExists && attempt < 5 {}
-      }
-      var owner = database.configuration
-      owner.user = "parley_auth_owner"
-      try await Migrator(schema: AuthMigrations.schema, migrations: AuthMigrations.all)
-        .migrate(owner, group: database.group, log: database.log)
+      let servingURL = try await database.prepare(AuthMigrations.schema, AuthMigrations.all)
       var template = Array("/var/tmp/parley-broker-XXXXXX\0".utf8.map { CChar(bitPattern: $0) })
       guard mkdtemp(&template) != nil else { throw TimedOut("a file that could be made") }
       let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
       defer { _ = try? ChildProcess.run(["rm", "-rf", directory], output: "/dev/null") }
-      try await body(BrokerDatabase(superuser: database.configuration, directory: directory))
+      try await body(BrokerDatabase(superuser: database.configuration, directory: directory, servingURL: servingURL))
     }
   }
 

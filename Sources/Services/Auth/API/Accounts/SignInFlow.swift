@@ -149,7 +149,3 @@ struct SignInFlow: Sendable {
       decoding: SHA256.digest(text).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 }
-
-extension Identifier {
-  init(_ uuid: UUID) { self.init(high: uuid.high, low: uuid.low) }
-}

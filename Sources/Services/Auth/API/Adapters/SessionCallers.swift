@@ -1,4 +1,5 @@
 internal import AuthDomain
+internal import AuthStore
 internal import PostgreSQL
 internal import RPC
 internal import RPCServer
@@ -25,5 +26,5 @@ struct OwnEntitlements: EntitlementChecking {
 
 extension UserID {
   /// The account of a caller.
-  init(_ caller: Caller) { self.init(high: caller.userID.high, low: caller.userID.low) }
+  init(_ caller: Caller) { self.init(caller.userID) }
 }

@@ -13,7 +13,7 @@ struct StoredRevocations: RevocationSource {
     let page = try await revocations.page(after: cursor, at: now())
     let ended = page.sessions.map {
       RevocationMemory.Ended(
-        session: UUID(high: $0.id.high, low: $0.id.low), ending: SessionEnding($0.cause), mattersUntil: $0.mattersUntil.seconds)
+        session: UUID($0.id), ending: SessionEnding($0.cause), mattersUntil: $0.mattersUntil.seconds)
     }
     return (ended, page.cursor, page.isFull)
   }

@@ -22,7 +22,7 @@ struct Accounts: Sendable {
 
   init(_ context: ServiceContext, _ providers: IdentityProviders, _ keys: SigningKeys) {
     let (settings, loops, database, wall) = (context.settings, context.loops.loops, context.database, context.clock)
-    let now: @Sendable () -> Moment = { Moment(seconds: 0).advanced(by: wall.now()) }
+    let now = context.now
     let rules = Self.rules(settings)
     let journal = AccountJournal(context.log)
     let limits = AccountLimits(limits: SharedLimits(store: RateLimitStore(database, loops: loops)))

@@ -27,10 +27,7 @@ public struct Billing: Sendable {
     let settings = context.settings
     guard let key = settings[BillingKeys.apiKey] else { return nil }
     let loop = context.loops.loops[0]
-    let wall = context.clock
-    let now: @Sendable () -> Moment = { Moment(seconds: 0).advanced(by: wall.now()) }
-    var clock = ProviderClock.system(on: loop)
-    clock.unixSeconds = { wall.unixSeconds }
+    let (now, clock) = (context.now, context.providerClock)
     let names = Set(settings[BillingKeys.entitlements])
     let client = RevenueCatClient(
       key: key, base: settings[BillingKeys.address], over: context.outbound, clock: clock, log: context.log)

@@ -20,10 +20,8 @@ struct IdentityProviders: Sendable {
   private let verifiers: [String: [IdentityProvider: any IdentityVerifying]]
 
   init(_ context: ServiceContext) throws {
-    let (settings, loops, wall) = (context.settings, context.loops.loops, context.clock)
+    let (settings, loops, clock) = (context.settings, context.loops.loops, context.providerClock)
     let apps = try AppKeys.catalogue(settings)
-    var clock = ProviderClock.system(on: loops[0])
-    clock.unixSeconds = { wall.unixSeconds }
     let (googleKeys, appleKeys) = (Self.googleKeys(context, clock), Self.appleKeys(context, clock))
     let issuers = settings[AppleKeys.issuers]
     let skew = Duration.seconds(settings[BrokerKeys.clockSkewSeconds])

@@ -9,13 +9,9 @@ public enum SigningKeyKeys {
     "What private keys are sealed with in the database: the base64 of 32 random bytes, or several as id:base64,… of which the first seals and all open."
   )
   /// `iss`.
-  public static let issuer = ConfigurationKey<String>(
-    "sessionIssuer", default: "https://auth.parley.local", check: { $0.isEmpty ? "not empty" : nil },
-    "The issuer of access tokens; the same in all services.")
+  public static let issuer = StandardKeys.sessionIssuer
   /// `aud`.
-  public static let audience = ConfigurationKey<String>(
-    "sessionAudience", default: "parley", check: { $0.isEmpty ? "not empty" : nil },
-    "The audience of access tokens; the same in all services.")
+  public static let audience = StandardKeys.sessionAudience
   /// How long a key signs.
   public static let period = ConfigurationKey<Duration>(
     "signingKeyPeriod", default: .seconds(30 * 86_400), in: .seconds(3600) ... .seconds(366 * 86_400),

@@ -18,7 +18,6 @@ struct SigningKeys: Sendable {
   /// - Throws: ``ServiceKit/ConfigurationError`` when the key-encryption keys open not all of them.
   init(_ context: ServiceContext) async throws {
     let settings = context.settings
-    let wall = context.clock
     let sealing: SealingKeys
     do { sealing = try SealingKeys(parsing: settings[SigningKeyKeys.keyEncryptionKey]) } catch {
       throw Self.problem(error.description)
@@ -27,7 +26,7 @@ struct SigningKeys: Sendable {
       SigningKeyStore(context.database), sealedWith: sealing,
       policy: SigningKeyPolicy(
         period: settings[SigningKeyKeys.period], publishedAhead: settings[SigningKeyKeys.publishedAhead]),
-      on: context.loops.loops[0], log: context.log, now: { Moment(seconds: 0).advanced(by: wall.now()) })
+      on: context.loops.loops[0], log: context.log, now: context.now)
     signer = AccessTokenSigner(
       keyring, issuer: settings[SigningKeyKeys.issuer], audience: settings[SigningKeyKeys.audience])
     self.context = context

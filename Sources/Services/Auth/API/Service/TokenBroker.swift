@@ -23,8 +23,7 @@ struct TokenBroker: Sendable {
   init(_ context: ServiceContext, _ providers: IdentityProviders) throws {
     let settings = context.settings
     let loops = context.loops.loops
-    let wall = context.clock
-    let now: @Sendable () -> Moment = { Moment(seconds: 0).advanced(by: wall.now()) }
+    let now = context.now
     let clock = providers.clock
     keys = providers.googleKeys
     let policy = GoogleIDTokenPolicy(

@@ -3,9 +3,6 @@ public import PostgreSQL
 
 /// Removes what has run out, in small batches. Several copies may sweep at once: rows in use are skipped.
 public struct AccountSweep: Sendable {
-  /// Rows removed by one statement, so that none holds its locks for long.
-  public static let batchSize: Int64 = 500
-
   private let database: Database
 
   /// A sweep of `database`.
@@ -15,10 +12,10 @@ public struct AccountSweep: Sendable {
   ///
   /// - Returns: How many were removed.
   public func removeNonces(expiredBefore limit: Moment) async throws(DatabaseError) -> Int {
-    try await repeated(
+    try await database.sweep(
       """
       delete from auth.nonce where hash in (
-        select hash from auth.nonce where expires_at < \(Timestamp(limit)) limit \(Self.batchSize) for update skip locked)
+        select hash from auth.nonce where expires_at < \(Timestamp(limit)) limit \(SweepBatch.size) for update skip locked)
       """)
   }
 
@@ -26,10 +23,10 @@ public struct AccountSweep: Sendable {
   ///
   /// - Returns: How many were removed.
   public func removeExchangedTokens(expiredBefore limit: Moment) async throws(DatabaseError) -> Int {
-    try await repeated(
+    try await database.sweep(
       """
       delete from auth.exchanged_token where hash in (
-        select hash from auth.exchanged_token where expires_at < \(Timestamp(limit)) limit \(Self.batchSize)
+        select hash from auth.exchanged_token where expires_at < \(Timestamp(limit)) limit \(SweepBatch.size)
         for update skip locked)
       """)
   }
@@ -38,10 +35,10 @@ public struct AccountSweep: Sendable {
   ///
   /// - Returns: How many were removed.
   public func removeRevocations(irrelevantBefore limit: Moment) async throws(DatabaseError) -> Int {
-    try await repeated(
+    try await database.sweep(
       """
       delete from auth.revocation where cursor in (
-        select cursor from auth.revocation where matters_until < \(Timestamp(limit)) limit \(Self.batchSize)
+        select cursor from auth.revocation where matters_until < \(Timestamp(limit)) limit \(SweepBatch.size)
         for update skip locked)
       """)
   }
@@ -50,23 +47,14 @@ public struct AccountSweep: Sendable {
   ///
   /// - Returns: How many were removed.
   public func removeSessions(overBefore limit: Moment) async throws(DatabaseError) -> Int {
-    try await repeated(
+    try await database.sweep(
       """
       with gone as (
         delete from auth.session where (user_id, id) in (
-          select user_id, id from auth.session where coalesce(ended_at, expires_at) < \(Timestamp(limit)) limit \(Self.batchSize)
+          select user_id, id from auth.session where coalesce(ended_at, expires_at) < \(Timestamp(limit)) limit \(SweepBatch.size)
           for update skip locked)
         returning id)
       delete from auth.session_lookup where session_id in (select id from gone)
       """)
-  }
-
-  private func repeated(_ statement: Query) async throws(DatabaseError) -> Int {
-    var total = 0
-    while true {
-      let removed = try await database.execute(statement)
-      total += removed
-      guard removed == Int(Self.batchSize) else { return total }
-    }
   }
 }

@@ -139,11 +139,3 @@ public final class EntitlementStore: Sendable {
     return try await database.transaction(retrying: 5, isolation: .readCommitted, deadline: deadline) { try await body($0) }
   }
 }
-
-extension UserID {
-  init(_ uuid: UUID) { self.init(high: uuid.high, low: uuid.low) }
-}
-
-extension UUID {
-  init(_ user: UserID) { self.init(high: user.high, low: user.low) }
-}

@@ -1,12 +1,14 @@
-internal import AuthDomain
-internal import PostgreSQL
+package import AuthDomain
+package import PostgreSQL
 
 extension UUID {
-  init(_ identifier: some Identifier) { self.init(high: identifier.high, low: identifier.low) }
+  /// The identifier as the database writes it.
+  package init(_ identifier: some Identifier) { self.init(high: identifier.high, low: identifier.low) }
 }
 
 extension Identifier {
-  init(_ uuid: UUID) { self.init(high: uuid.high, low: uuid.low) }
+  /// The identifier that the database writes as this.
+  package init(_ uuid: UUID) { self.init(high: uuid.high, low: uuid.low) }
 }
 
 extension Digest {

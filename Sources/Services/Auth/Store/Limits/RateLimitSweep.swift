@@ -3,9 +3,6 @@ public import PostgreSQL
 
 /// Removes the buckets that nobody has asked for a long time: they are full again, so nothing is lost.
 public struct RateLimitSweep: Sendable {
-  /// Rows removed by one statement, so that none holds its locks for long.
-  public static let batchSize: Int64 = 500
-
   private let database: Database
 
   /// A sweep of `database`.
@@ -15,15 +12,10 @@ public struct RateLimitSweep: Sendable {
   ///
   /// - Returns: How many were removed.
   public func remove(idleSince limit: Moment) async throws(DatabaseError) -> Int {
-    var total = 0
-    while true {
-      let removed = try await database.execute(
-        """
-        delete from auth.rate_limit where key in (
-          select key from auth.rate_limit where touched_at < \(Timestamp(limit)) limit \(Self.batchSize) for update skip locked)
-        """)
-      total += removed
-      guard removed == Int(Self.batchSize) else { return total }
-    }
+    try await database.sweep(
+      """
+      delete from auth.rate_limit where key in (
+        select key from auth.rate_limit where touched_at < \(Timestamp(limit)) limit \(SweepBatch.size) for update skip locked)
+      """)
   }
 }

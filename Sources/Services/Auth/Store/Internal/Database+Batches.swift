@@ -1,0 +1,21 @@
+internal import PostgreSQL
+
+/// How much a sweep removes at once.
+enum SweepBatch {
+  /// Rows removed by one statement, so that none holds its locks for long.
+  static let size: Int64 = 500
+}
+
+extension Database {
+  /// Runs a statement that removes at most ``SweepBatch/size`` rows until it removes fewer.
+  ///
+  /// - Returns: How many were removed.
+  func sweep(_ statement: Query) async throws(DatabaseError) -> Int {
+    var total = 0
+    while true {
+      let removed = try await execute(statement)
+      total += removed
+      guard removed == Int(SweepBatch.size) else { return total }
+    }
+  }
+}
