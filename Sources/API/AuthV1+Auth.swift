@@ -218,6 +218,8 @@ public enum AuthErrorReason: ProtoEnum {
   case accountSuspended
   /// What is asked for needs a sign-in of the last minutes.
   case stepUpRequired
+  /// There is no such account.
+  case userNotFound
   /// A number without a name in this version.
   case unrecognized(Int32)
 
@@ -254,6 +256,7 @@ public enum AuthErrorReason: ProtoEnum {
     case 27: self = .limiterUnavailable
     case 28: self = .accountSuspended
     case 29: self = .stepUpRequired
+    case 35: self = .userNotFound
     default: self = .unrecognized(rawValue)
     }
   }
@@ -291,6 +294,7 @@ public enum AuthErrorReason: ProtoEnum {
     case .limiterUnavailable: 27
     case .accountSuspended: 28
     case .stepUpRequired: 29
+    case .userNotFound: 35
     case .unrecognized(let number): number
     }
   }
@@ -329,6 +333,7 @@ public enum AuthErrorReason: ProtoEnum {
       (27, "ERROR_REASON_LIMITER_UNAVAILABLE"),
       (28, "ERROR_REASON_ACCOUNT_SUSPENDED"),
       (29, "ERROR_REASON_STEP_UP_REQUIRED"),
+      (35, "ERROR_REASON_USER_NOT_FOUND"),
     ]
   )
 }
@@ -1659,8 +1664,10 @@ public struct Activity: Message {
   public var reason: String = ""
   /// The session that it concerns, if any.
   public var sessionID: String?
-  /// The client's address.
+  /// The client's address; empty where an operator did it.
   public var clientAddress: String = ""
+  /// Who did it: `self`, or `operator`.
+  public var actor: String = ""
   /// Fields that came over the wire and that this version does not know.
   public var unknownFields = UnknownFields()
 
@@ -1675,7 +1682,8 @@ public struct Activity: Message {
     outcome: String = "",
     reason: String = "",
     sessionID: String? = nil,
-    clientAddress: String = ""
+    clientAddress: String = "",
+    actor: String = ""
   ) {
 
     self.id = id
@@ -1685,19 +1693,21 @@ public struct Activity: Message {
     self.reason = reason
     self.sessionID = sessionID
     self.clientAddress = clientAddress
+    self.actor = actor
   }
 
   /// The fields of `parley.auth.v1.Activity` and where their slots lie.
   public static let descriptor: MessageDescriptor = .init(
-    "parley.auth.v1.Activity", slotSize: 136,
+    "parley.auth.v1.Activity", slotSize: 152,
     fields: [
       .init(1, "id", .scalar(.string), .implicit(has: 0), at: 24),
       .init(2, "at", .message({ GoogleProtobuf.Timestamp.descriptor }), .optional(has: 0), at: 40),
       .init(3, "action", .scalar(.string), .implicit(has: 0), at: 48),
       .init(4, "outcome", .scalar(.string), .implicit(has: 0), at: 64),
       .init(5, "reason", .scalar(.string), .implicit(has: 0), at: 80),
-      .init(6, "session_id", json: "sessionId", .scalar(.string), .optional(has: 128), at: 96),
+      .init(6, "session_id", json: "sessionId", .scalar(.string), .optional(has: 144), at: 96),
       .init(7, "client_address", json: "clientAddress", .scalar(.string), .implicit(has: 0), at: 112),
+      .init(8, "actor", .scalar(.string), .implicit(has: 0), at: 128),
     ]
   )
 
@@ -1708,8 +1718,9 @@ public struct Activity: Message {
     self.action = slots.string(at: 48)
     self.outcome = slots.string(at: 64)
     self.reason = slots.string(at: 80)
-    self.sessionID = slots.has(at: 128) ? slots.string(at: 96) : nil
+    self.sessionID = slots.has(at: 144) ? slots.string(at: 96) : nil
     self.clientAddress = slots.string(at: 112)
+    self.actor = slots.string(at: 128)
     self.unknownFields = slots.unknownFields
   }
 
@@ -1721,10 +1732,11 @@ public struct Activity: Message {
     slots.set(self.outcome, at: 64)
     slots.set(self.reason, at: 80)
     if let value = self.sessionID {
-      slots.mark(at: 128)
+      slots.mark(at: 144)
       slots.set(value, at: 96)
     }
     slots.set(self.clientAddress, at: 112)
+    slots.set(self.actor, at: 128)
     slots.set(self.unknownFields)
   }
 }
@@ -2232,48 +2244,49 @@ extension FileDescriptor {
       Zi5GaWVsZE1hc2tSCnVwZGF0ZU1hc2siSgoVVXBkYXRlUHJvZmlsZVJlc3BvbnNlEjEKB3Byb2ZpbGUYASABKAsyFy5wYXJsZXkuYXV0aC52MS5Qcm9m\
       aWxlUgdwcm9maWxlIlEKE0xpc3RBY3Rpdml0eVJlcXVlc3QSGwoJcGFnZV9zaXplGAEgASgFUghwYWdlU2l6ZRIdCgpwYWdlX3Rva2VuGAIgASgJUglw\
       YWdlVG9rZW4icgoUTGlzdEFjdGl2aXR5UmVzcG9uc2USMgoHZW50cmllcxgBIAMoCzIYLnBhcmxleS5hdXRoLnYxLkFjdGl2aXR5UgdlbnRyaWVzEiYK\
-      D25leHRfcGFnZV90b2tlbhgCIAEoCVINbmV4dFBhZ2VUb2tlbiLqAQoIQWN0aXZpdHkSDgoCaWQYASABKAlSAmlkEioKAmF0GAIgASgLMhouZ29vZ2xl\
+      D25leHRfcGFnZV90b2tlbhgCIAEoCVINbmV4dFBhZ2VUb2tlbiKAAgoIQWN0aXZpdHkSDgoCaWQYASABKAlSAmlkEioKAmF0GAIgASgLMhouZ29vZ2xl\
       LnByb3RvYnVmLlRpbWVzdGFtcFICYXQSFgoGYWN0aW9uGAMgASgJUgZhY3Rpb24SGAoHb3V0Y29tZRgEIAEoCVIHb3V0Y29tZRIWCgZyZWFzb24YBSAB\
-      KAlSBnJlYXNvbhIiCgpzZXNzaW9uX2lkGAYgASgJSABSCXNlc3Npb25JZIgBARIlCg5jbGllbnRfYWRkcmVzcxgHIAEoCVINY2xpZW50QWRkcmVzc0IN\
-      Cgtfc2Vzc2lvbl9pZCIxChdXYXRjaFJldm9jYXRpb25zUmVxdWVzdBIWCgZjdXJzb3IYASABKANSBmN1cnNvciJsChhXYXRjaFJldm9jYXRpb25zUmVz\
-      cG9uc2USOAoIc2Vzc2lvbnMYASADKAsyHC5wYXJsZXkuYXV0aC52MS5FbmRlZFNlc3Npb25SCHNlc3Npb25zEhYKBmN1cnNvchgCIAEoA1IGY3Vyc29y\
-      IqABCgxFbmRlZFNlc3Npb24SHQoKc2Vzc2lvbl9pZBgBIAEoCVIJc2Vzc2lvbklkEjAKBWNhdXNlGAIgASgOMhoucGFybGV5LmF1dGgudjEuU2Vzc2lv\
-      bkVuZFIFY2F1c2USPwoNbWF0dGVyc191bnRpbBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSDG1hdHRlcnNVbnRpbCI3ChRDaGVja1Nl\
-      c3Npb25zUmVxdWVzdBIfCgtzZXNzaW9uX2lkcxgBIAMoCVIKc2Vzc2lvbklkcyJDChVDaGVja1Nlc3Npb25zUmVzcG9uc2USKgoRYWxpdmVfc2Vzc2lv\
-      bl9pZHMYASADKAlSD2FsaXZlU2Vzc2lvbklkcypwChBJZGVudGl0eVByb3ZpZGVyEiEKHUlERU5USVRZX1BST1ZJREVSX1VOU1BFQ0lGSUVEEAASHAoY\
-      SURFTlRJVFlfUFJPVklERVJfR09PR0xFEAESGwoXSURFTlRJVFlfUFJPVklERVJfQVBQTEUQAipSCglOb25jZUZvcm0SGgoWTk9OQ0VfRk9STV9VTlNQ\
-      RUNJRklFRBAAEhIKDk5PTkNFX0ZPUk1fUkFXEAESFQoRTk9OQ0VfRk9STV9TSEEyNTYQAir+AQoKU2Vzc2lvbkVuZBIbChdTRVNTSU9OX0VORF9VTlNQ\
-      RUNJRklFRBAAEhoKFlNFU1NJT05fRU5EX1NJR05FRF9PVVQQARIXChNTRVNTSU9OX0VORF9SRVZPS0VEEAISHgoaU0VTU0lPTl9FTkRfUkVGUkVTSF9S\
-      RVVTRUQQAxIXChNTRVNTSU9OX0VORF9FWFBJUkVEEAQSIwofU0VTU0lPTl9FTkRfUkVWT0tFRF9CWV9PUEVSQVRPUhAFEh8KG1NFU1NJT05fRU5EX0FD\
-      Q09VTlRfREVMRVRFRBAGEh8KG1NFU1NJT05fRU5EX0NPTlNFTlRfUkVWT0tFRBAHKrYICgtFcnJvclJlYXNvbhIcChhFUlJPUl9SRUFTT05fVU5TUEVD\
-      SUZJRUQQABImCiJFUlJPUl9SRUFTT05fTUlTU0lOR19BVVRIT1JJWkFUSU9OEAESJQohRVJST1JfUkVBU09OX0lOVkFMSURfQUNDRVNTX1RPS0VOEAIS\
-      JQohRVJST1JfUkVBU09OX0FDQ0VTU19UT0tFTl9FWFBJUkVEEAMSIQodRVJST1JfUkVBU09OX0tFWVNfVU5BVkFJTEFCTEUQBBIoCiRFUlJPUl9SRUFT\
-      T05fUkVWT0NBVElPTlNfVU5BVkFJTEFCTEUQBRIcChhFUlJPUl9SRUFTT05fVU5LTk9XTl9BUFAQBhIlCiFFUlJPUl9SRUFTT05fUFJPVklERVJfTk9U\
-      X09GRkVSRUQQBxIhCh1FUlJPUl9SRUFTT05fSU5WQUxJRF9JRF9UT0tFThAIEh4KGkVSUk9SX1JFQVNPTl9OT05DRV9VTktOT1dOEAkSHgoaRVJST1Jf\
-      UkVBU09OX05PTkNFX01JU1NJTkcQChIfChtFUlJPUl9SRUFTT05fTk9OQ0VfTUlTTUFUQ0gQCxIbChdFUlJPUl9SRUFTT05fTk9OQ0VfRk9STRAMEiIK\
-      HkVSUk9SX1JFQVNPTl9JRF9UT0tFTl9SRVBMQVlFRBANEiYKIkVSUk9SX1JFQVNPTl9JTlZBTElEX1JFRlJFU0hfVE9LRU4QDhIeChpFUlJPUl9SRUFT\
-      T05fUkVGUkVTSF9SQUNFRBAPEh8KG0VSUk9SX1JFQVNPTl9SRUZSRVNIX1JFVVNFRBAQEiAKHEVSUk9SX1JFQVNPTl9TRVNTSU9OX0VYUElSRUQQERIj\
-      Ch9FUlJPUl9SRUFTT05fU0VTU0lPTl9TSUdORURfT1VUEBISIAocRVJST1JfUkVBU09OX1NFU1NJT05fUkVWT0tFRBATEiwKKEVSUk9SX1JFQVNPTl9T\
-      RVNTSU9OX1JFVk9LRURfQllfT1BFUkFUT1IQFBIgChxFUlJPUl9SRUFTT05fQUNDT1VOVF9ERUxFVEVEEBUSIAocRVJST1JfUkVBU09OX0NPTlNFTlRf\
-      UkVWT0tFRBAWEiIKHkVSUk9SX1JFQVNPTl9TRVNTSU9OX05PVF9GT1VORBAXEiEKHUVSUk9SX1JFQVNPTl9JTlZBTElEX0FSR1VNRU5UEBgSIAocRVJS\
-      T1JfUkVBU09OX1JBVEVfTElNSVRFRF9JUBAZEiIKHkVSUk9SX1JFQVNPTl9SQVRFX0xJTUlURURfVVNFUhAaEiQKIEVSUk9SX1JFQVNPTl9MSU1JVEVS\
-      X1VOQVZBSUxBQkxFEBsSIgoeRVJST1JfUkVBU09OX0FDQ09VTlRfU1VTUEVOREVEEBwSIQodRVJST1JfUkVBU09OX1NURVBfVVBfUkVRVUlSRUQQHTLQ\
-      CAoLQXV0aFNlcnZpY2USXAoLQmVnaW5TaWduSW4SIi5wYXJsZXkuYXV0aC52MS5CZWdpblNpZ25JblJlcXVlc3QaIy5wYXJsZXkuYXV0aC52MS5CZWdp\
-      blNpZ25JblJlc3BvbnNlIgSItRgBEmsKEFNpZ25JbldpdGhHb29nbGUSJy5wYXJsZXkuYXV0aC52MS5TaWduSW5XaXRoR29vZ2xlUmVxdWVzdBooLnBh\
-      cmxleS5hdXRoLnYxLlNpZ25JbldpdGhHb29nbGVSZXNwb25zZSIEiLUYARJoCg9TaWduSW5XaXRoQXBwbGUSJi5wYXJsZXkuYXV0aC52MS5TaWduSW5X\
-      aXRoQXBwbGVSZXF1ZXN0GicucGFybGV5LmF1dGgudjEuU2lnbkluV2l0aEFwcGxlUmVzcG9uc2UiBIi1GAESZQoOUmVmcmVzaFNlc3Npb24SJS5wYXJs\
-      ZXkuYXV0aC52MS5SZWZyZXNoU2Vzc2lvblJlcXVlc3QaJi5wYXJsZXkuYXV0aC52MS5SZWZyZXNoU2Vzc2lvblJlc3BvbnNlIgSItRgBElAKB1NpZ25P\
-      dXQSHi5wYXJsZXkuYXV0aC52MS5TaWduT3V0UmVxdWVzdBofLnBhcmxleS5hdXRoLnYxLlNpZ25PdXRSZXNwb25zZSIEiLUYBBJiCgxMaXN0U2Vzc2lv\
-      bnMSIy5wYXJsZXkuYXV0aC52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0GiQucGFybGV5LmF1dGgudjEuTGlzdFNlc3Npb25zUmVzcG9uc2UiB5ACAYi1GAQS\
-      YgoNUmV2b2tlU2Vzc2lvbhIkLnBhcmxleS5hdXRoLnYxLlJldm9rZVNlc3Npb25SZXF1ZXN0GiUucGFybGV5LmF1dGgudjEuUmV2b2tlU2Vzc2lvblJl\
-      c3BvbnNlIgSItRgEEmUKDlJldm9rZVNlc3Npb25zEiUucGFybGV5LmF1dGgudjEuUmV2b2tlU2Vzc2lvbnNSZXF1ZXN0GiYucGFybGV5LmF1dGgudjEu\
-      UmV2b2tlU2Vzc2lvbnNSZXNwb25zZSIEiLUYBBJcCgpHZXRQcm9maWxlEiEucGFybGV5LmF1dGgudjEuR2V0UHJvZmlsZVJlcXVlc3QaIi5wYXJsZXku\
-      YXV0aC52MS5HZXRQcm9maWxlUmVzcG9uc2UiB5ACAYi1GAQSYgoNVXBkYXRlUHJvZmlsZRIkLnBhcmxleS5hdXRoLnYxLlVwZGF0ZVByb2ZpbGVSZXF1\
-      ZXN0GiUucGFybGV5LmF1dGgudjEuVXBkYXRlUHJvZmlsZVJlc3BvbnNlIgSItRgEEmIKDExpc3RBY3Rpdml0eRIjLnBhcmxleS5hdXRoLnYxLkxpc3RB\
-      Y3Rpdml0eVJlcXVlc3QaJC5wYXJsZXkuYXV0aC52MS5MaXN0QWN0aXZpdHlSZXNwb25zZSIHkAIBiLUYBDLvAQoXU2Vzc2lvbkRpcmVjdG9yeVNlcnZp\
-      Y2USbQoQV2F0Y2hSZXZvY2F0aW9ucxInLnBhcmxleS5hdXRoLnYxLldhdGNoUmV2b2NhdGlvbnNSZXF1ZXN0GigucGFybGV5LmF1dGgudjEuV2F0Y2hS\
-      ZXZvY2F0aW9uc1Jlc3BvbnNlIgSItRgHMAESZQoNQ2hlY2tTZXNzaW9ucxIkLnBhcmxleS5hdXRoLnYxLkNoZWNrU2Vzc2lvbnNSZXF1ZXN0GiUucGFy\
-      bGV5LmF1dGgudjEuQ2hlY2tTZXNzaW9uc1Jlc3BvbnNlIgeQAgGItRgHYgZwcm90bzM=
+      KAlSBnJlYXNvbhIiCgpzZXNzaW9uX2lkGAYgASgJSABSCXNlc3Npb25JZIgBARIlCg5jbGllbnRfYWRkcmVzcxgHIAEoCVINY2xpZW50QWRkcmVzcxIU\
+      CgVhY3RvchgIIAEoCVIFYWN0b3JCDQoLX3Nlc3Npb25faWQiMQoXV2F0Y2hSZXZvY2F0aW9uc1JlcXVlc3QSFgoGY3Vyc29yGAEgASgDUgZjdXJzb3Ii\
+      bAoYV2F0Y2hSZXZvY2F0aW9uc1Jlc3BvbnNlEjgKCHNlc3Npb25zGAEgAygLMhwucGFybGV5LmF1dGgudjEuRW5kZWRTZXNzaW9uUghzZXNzaW9ucxIW\
+      CgZjdXJzb3IYAiABKANSBmN1cnNvciKgAQoMRW5kZWRTZXNzaW9uEh0KCnNlc3Npb25faWQYASABKAlSCXNlc3Npb25JZBIwCgVjYXVzZRgCIAEoDjIa\
+      LnBhcmxleS5hdXRoLnYxLlNlc3Npb25FbmRSBWNhdXNlEj8KDW1hdHRlcnNfdW50aWwYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wUgxt\
+      YXR0ZXJzVW50aWwiNwoUQ2hlY2tTZXNzaW9uc1JlcXVlc3QSHwoLc2Vzc2lvbl9pZHMYASADKAlSCnNlc3Npb25JZHMiQwoVQ2hlY2tTZXNzaW9uc1Jl\
+      c3BvbnNlEioKEWFsaXZlX3Nlc3Npb25faWRzGAEgAygJUg9hbGl2ZVNlc3Npb25JZHMqcAoQSWRlbnRpdHlQcm92aWRlchIhCh1JREVOVElUWV9QUk9W\
+      SURFUl9VTlNQRUNJRklFRBAAEhwKGElERU5USVRZX1BST1ZJREVSX0dPT0dMRRABEhsKF0lERU5USVRZX1BST1ZJREVSX0FQUExFEAIqUgoJTm9uY2VG\
+      b3JtEhoKFk5PTkNFX0ZPUk1fVU5TUEVDSUZJRUQQABISCg5OT05DRV9GT1JNX1JBVxABEhUKEU5PTkNFX0ZPUk1fU0hBMjU2EAIq/gEKClNlc3Npb25F\
+      bmQSGwoXU0VTU0lPTl9FTkRfVU5TUEVDSUZJRUQQABIaChZTRVNTSU9OX0VORF9TSUdORURfT1VUEAESFwoTU0VTU0lPTl9FTkRfUkVWT0tFRBACEh4K\
+      GlNFU1NJT05fRU5EX1JFRlJFU0hfUkVVU0VEEAMSFwoTU0VTU0lPTl9FTkRfRVhQSVJFRBAEEiMKH1NFU1NJT05fRU5EX1JFVk9LRURfQllfT1BFUkFU\
+      T1IQBRIfChtTRVNTSU9OX0VORF9BQ0NPVU5UX0RFTEVURUQQBhIfChtTRVNTSU9OX0VORF9DT05TRU5UX1JFVk9LRUQQByrXCAoLRXJyb3JSZWFzb24S\
+      HAoYRVJST1JfUkVBU09OX1VOU1BFQ0lGSUVEEAASJgoiRVJST1JfUkVBU09OX01JU1NJTkdfQVVUSE9SSVpBVElPThABEiUKIUVSUk9SX1JFQVNPTl9J\
+      TlZBTElEX0FDQ0VTU19UT0tFThACEiUKIUVSUk9SX1JFQVNPTl9BQ0NFU1NfVE9LRU5fRVhQSVJFRBADEiEKHUVSUk9SX1JFQVNPTl9LRVlTX1VOQVZB\
+      SUxBQkxFEAQSKAokRVJST1JfUkVBU09OX1JFVk9DQVRJT05TX1VOQVZBSUxBQkxFEAUSHAoYRVJST1JfUkVBU09OX1VOS05PV05fQVBQEAYSJQohRVJS\
+      T1JfUkVBU09OX1BST1ZJREVSX05PVF9PRkZFUkVEEAcSIQodRVJST1JfUkVBU09OX0lOVkFMSURfSURfVE9LRU4QCBIeChpFUlJPUl9SRUFTT05fTk9O\
+      Q0VfVU5LTk9XThAJEh4KGkVSUk9SX1JFQVNPTl9OT05DRV9NSVNTSU5HEAoSHwobRVJST1JfUkVBU09OX05PTkNFX01JU01BVENIEAsSGwoXRVJST1Jf\
+      UkVBU09OX05PTkNFX0ZPUk0QDBIiCh5FUlJPUl9SRUFTT05fSURfVE9LRU5fUkVQTEFZRUQQDRImCiJFUlJPUl9SRUFTT05fSU5WQUxJRF9SRUZSRVNI\
+      X1RPS0VOEA4SHgoaRVJST1JfUkVBU09OX1JFRlJFU0hfUkFDRUQQDxIfChtFUlJPUl9SRUFTT05fUkVGUkVTSF9SRVVTRUQQEBIgChxFUlJPUl9SRUFT\
+      T05fU0VTU0lPTl9FWFBJUkVEEBESIwofRVJST1JfUkVBU09OX1NFU1NJT05fU0lHTkVEX09VVBASEiAKHEVSUk9SX1JFQVNPTl9TRVNTSU9OX1JFVk9L\
+      RUQQExIsCihFUlJPUl9SRUFTT05fU0VTU0lPTl9SRVZPS0VEX0JZX09QRVJBVE9SEBQSIAocRVJST1JfUkVBU09OX0FDQ09VTlRfREVMRVRFRBAVEiAK\
+      HEVSUk9SX1JFQVNPTl9DT05TRU5UX1JFVk9LRUQQFhIiCh5FUlJPUl9SRUFTT05fU0VTU0lPTl9OT1RfRk9VTkQQFxIhCh1FUlJPUl9SRUFTT05fSU5W\
+      QUxJRF9BUkdVTUVOVBAYEiAKHEVSUk9SX1JFQVNPTl9SQVRFX0xJTUlURURfSVAQGRIiCh5FUlJPUl9SRUFTT05fUkFURV9MSU1JVEVEX1VTRVIQGhIk\
+      CiBFUlJPUl9SRUFTT05fTElNSVRFUl9VTkFWQUlMQUJMRRAbEiIKHkVSUk9SX1JFQVNPTl9BQ0NPVU5UX1NVU1BFTkRFRBAcEiEKHUVSUk9SX1JFQVNP\
+      Tl9TVEVQX1VQX1JFUVVJUkVEEB0SHwobRVJST1JfUkVBU09OX1VTRVJfTk9UX0ZPVU5EECMy0AgKC0F1dGhTZXJ2aWNlElwKC0JlZ2luU2lnbkluEiIu\
+      cGFybGV5LmF1dGgudjEuQmVnaW5TaWduSW5SZXF1ZXN0GiMucGFybGV5LmF1dGgudjEuQmVnaW5TaWduSW5SZXNwb25zZSIEiLUYARJrChBTaWduSW5X\
+      aXRoR29vZ2xlEicucGFybGV5LmF1dGgudjEuU2lnbkluV2l0aEdvb2dsZVJlcXVlc3QaKC5wYXJsZXkuYXV0aC52MS5TaWduSW5XaXRoR29vZ2xlUmVz\
+      cG9uc2UiBIi1GAESaAoPU2lnbkluV2l0aEFwcGxlEiYucGFybGV5LmF1dGgudjEuU2lnbkluV2l0aEFwcGxlUmVxdWVzdBonLnBhcmxleS5hdXRoLnYx\
+      LlNpZ25JbldpdGhBcHBsZVJlc3BvbnNlIgSItRgBEmUKDlJlZnJlc2hTZXNzaW9uEiUucGFybGV5LmF1dGgudjEuUmVmcmVzaFNlc3Npb25SZXF1ZXN0\
+      GiYucGFybGV5LmF1dGgudjEuUmVmcmVzaFNlc3Npb25SZXNwb25zZSIEiLUYARJQCgdTaWduT3V0Eh4ucGFybGV5LmF1dGgudjEuU2lnbk91dFJlcXVl\
+      c3QaHy5wYXJsZXkuYXV0aC52MS5TaWduT3V0UmVzcG9uc2UiBIi1GAQSYgoMTGlzdFNlc3Npb25zEiMucGFybGV5LmF1dGgudjEuTGlzdFNlc3Npb25z\
+      UmVxdWVzdBokLnBhcmxleS5hdXRoLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlIgeQAgGItRgEEmIKDVJldm9rZVNlc3Npb24SJC5wYXJsZXkuYXV0aC52\
+      MS5SZXZva2VTZXNzaW9uUmVxdWVzdBolLnBhcmxleS5hdXRoLnYxLlJldm9rZVNlc3Npb25SZXNwb25zZSIEiLUYBBJlCg5SZXZva2VTZXNzaW9ucxIl\
+      LnBhcmxleS5hdXRoLnYxLlJldm9rZVNlc3Npb25zUmVxdWVzdBomLnBhcmxleS5hdXRoLnYxLlJldm9rZVNlc3Npb25zUmVzcG9uc2UiBIi1GAQSXAoK\
+      R2V0UHJvZmlsZRIhLnBhcmxleS5hdXRoLnYxLkdldFByb2ZpbGVSZXF1ZXN0GiIucGFybGV5LmF1dGgudjEuR2V0UHJvZmlsZVJlc3BvbnNlIgeQAgGI\
+      tRgEEmIKDVVwZGF0ZVByb2ZpbGUSJC5wYXJsZXkuYXV0aC52MS5VcGRhdGVQcm9maWxlUmVxdWVzdBolLnBhcmxleS5hdXRoLnYxLlVwZGF0ZVByb2Zp\
+      bGVSZXNwb25zZSIEiLUYBBJiCgxMaXN0QWN0aXZpdHkSIy5wYXJsZXkuYXV0aC52MS5MaXN0QWN0aXZpdHlSZXF1ZXN0GiQucGFybGV5LmF1dGgudjEu\
+      TGlzdEFjdGl2aXR5UmVzcG9uc2UiB5ACAYi1GAQy7wEKF1Nlc3Npb25EaXJlY3RvcnlTZXJ2aWNlEm0KEFdhdGNoUmV2b2NhdGlvbnMSJy5wYXJsZXku\
+      YXV0aC52MS5XYXRjaFJldm9jYXRpb25zUmVxdWVzdBooLnBhcmxleS5hdXRoLnYxLldhdGNoUmV2b2NhdGlvbnNSZXNwb25zZSIEiLUYBzABEmUKDUNo\
+      ZWNrU2Vzc2lvbnMSJC5wYXJsZXkuYXV0aC52MS5DaGVja1Nlc3Npb25zUmVxdWVzdBolLnBhcmxleS5hdXRoLnYxLkNoZWNrU2Vzc2lvbnNSZXNwb25z\
+      ZSIHkAIBiLUYB2IGcHJvdG8z
       """
   )
 }

@@ -52,6 +52,9 @@ auth_environment() { # NAME H2C-PORT TLS-PORT ADMIN-PORT
     "PARLEY_AUTH_TLS_LISTEN=127.0.0.1:$3" \
     "PARLEY_AUTH_TLS_CERTIFICATE=$LOCAL/tls/server.pem" \
     "PARLEY_AUTH_TLS_KEY=$LOCAL/tls/server-key.pem" \
+    "PARLEY_AUTH_TLS_CLIENT_CA=$LOCAL/tls/ca.pem" \
+    "PARLEY_AUTH_TLS_CLIENT_CERTIFICATES=optional" \
+    "PARLEY_AUTH_TLS_ADMIN_IDENTITIES=spiffe://parley/operator" \
     "PARLEY_AUTH_ADMIN_LISTEN=127.0.0.1:$4" \
     "PARLEY_AUTH_PORT_FILE=$STATE/$1.port" \
     "PARLEY_AUTH_DATABASE_URL=$(database_url parley_auth)" \
@@ -96,6 +99,8 @@ addresses() {
     PARLEY_EDGE_HTTP "http://127.0.0.1:$http" \
     PARLEY_EDGE_HTTPS "https://localhost:$https" \
     PARLEY_CA_FILE "$LOCAL/tls/ca.pem" \
+    PARLEY_OPERATOR_CERTIFICATE "$LOCAL/tls/operator.pem" \
+    PARLEY_OPERATOR_KEY "$LOCAL/tls/operator-key.pem" \
     PARLEY_SANDBOX "$SANDBOX_URL" \
     PARLEY_AUDIENCE "$AUDIENCE" \
     PARLEY_DATABASE_URL "$(database_url postgres)" \
@@ -121,6 +126,8 @@ Parley is up. The addresses below are in .local/run.env; \`. .local/run.env\` se
   command line   $BINARIES/parley whoami --bearer "\$TOKEN"
   gRPC, h2c      $PARLEY_AUTH_1_H2C   parley.broker.v1.TokenBrokerService/ExchangeToken
   gRPC, TLS      $PARLEY_AUTH_1_TLS   (root certificate: $PARLEY_CA_FILE)
+  an operator    $BINARIES/parley admin user list; $BINARIES/parley audit --follow
+                 (certificate: $PARLEY_OPERATOR_CERTIFICATE)
   metrics        curl $PARLEY_AUTH_1_ADMIN/metrics
   database       psql '$PARLEY_DATABASE_URL'
   logs           $LOCAL/logs

@@ -29,6 +29,13 @@ struct Connection: Sendable {
     CallOptions(metadata: ["authorization": "Bearer \(token)"], deadline: deadline)
   }
 
+  /// The same for methods of ADMIN access.
+  static func call(
+    asOperator options: TargetOptions, _ body: @escaping @Sendable (Connection) async throws -> Void
+  ) async throws {
+    try await call(try options.asOperator(.current()), nil, [:], body)
+  }
+
   /// Connects, runs `body`, and turns what the service answers into output and exit code.
   ///
   /// - Parameters:

@@ -48,6 +48,23 @@ struct TargetOptions: ParsableArguments {
   }
 }
 
+extension TargetOptions {
+  /// The same for whoever must show a certificate: without `--certificate` the one that the settings name is shown.
+  ///
+  /// - Throws: `ValidationError` when there is none.
+  func asOperator(_ local: LocalSettings) throws -> TargetOptions {
+    var options = self
+    options.certificate = certificate ?? local["PARLEY_OPERATOR_CERTIFICATE"]
+    options.key = key ?? local["PARLEY_OPERATOR_KEY"]
+    guard options.certificate != nil, options.key != nil else {
+      throw ValidationError(
+        "Operators are known by a client certificate: give --certificate and --key, or set PARLEY_OPERATOR_CERTIFICATE and "
+          + "PARLEY_OPERATOR_KEY.")
+    }
+    return options
+  }
+}
+
 extension ChannelTarget {
   /// Reads `host:port`, `[ipv6]:port` or `unix:path`.
   init?(_ text: String) {

@@ -49,9 +49,16 @@ public final class PolledRevocations: RevocationFeed {
   /// Reads until it is cancelled.
   public func run(on loop: EventLoop) async throws {
     var cursor: Int64 = 0
+    var isFailing = false
     while true {
-      do { cursor = try await read(after: cursor) } catch is CancellationError { throw CancellationError() } catch {
-        log.error("ended sessions not read", metadata: ["cause": "\(error)"])
+      do {
+        cursor = try await read(after: cursor)
+        if isFailing { log.notice("ended sessions read again") }
+        isFailing = false
+      } catch is CancellationError { throw CancellationError() } catch {
+        // Once, not twice a second for as long as the database is away.
+        if !isFailing { log.error("ended sessions not read", metadata: ["cause": "\(error)"]) }
+        isFailing = true
       }
       try await loop.sleep(for: Self.interval)
     }

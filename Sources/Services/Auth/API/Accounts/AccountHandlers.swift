@@ -1,6 +1,5 @@
 internal import AuthDomain
 internal import AuthStore
-internal import EventLoop
 internal import ParleyAPI
 internal import PostgreSQL
 internal import RPC
@@ -158,16 +157,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
   }
 
   private func answer<Value>(_ call: CallContext, _ body: (AccountClient) async throws -> Value) async throws -> Value {
-    let client = AccountClient(call, proxies)
-    let start = MonotonicInstant.now()
-    do {
-      let value = try await body(client)
-      journal.done(call.method.name, client, since: start)
-      return value
-    } catch let refusal as AccountRefusal {
-      journal.refused(refusal, call.method.name, client, since: start)
-      throw refusal.rpcError
-    }
+    try await JournalledCalls(journal: journal, proxies: proxies).answer(call, body)
   }
 }
 

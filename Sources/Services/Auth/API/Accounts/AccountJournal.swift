@@ -1,25 +1,37 @@
 internal import AuthDomain
 internal import EventLoop
 internal import Logging
-internal import Metrics
 internal import RPC
+internal import Telemetry
 
 /// Tells log and metrics how calls ended: the distinct reason, which no caller learns, and never a token.
 struct AccountJournal: Sendable {
   private let log: Logger
-  private let refused: [AccountRefusal.Kind: Counter]
-  private let ended: [SessionEnd: Counter]
+  private let refused: [AccountRefusal.Kind: PrometheusCounter]
+  private let ended: [SessionEnd: PrometheusCounter]
+  private let lost: PrometheusCounter
 
-  init(_ log: Logger) {
+  init(_ log: Logger, _ metrics: PrometheusRegistry) {
     self.log = log
     refused = Dictionary(
       uniqueKeysWithValues: AccountRefusal.Kind.allCases.map {
-        ($0, Counter(label: "parley_account_refused_total", dimensions: [("kind", "\($0)")]))
+        (
+          $0,
+          metrics.counter(
+            "parley_account_refused_total", help: "Calls about sign-in, sessions and accounts that were refused.",
+            labels: [("kind", "\($0)")])
+        )
       })
     ended = Dictionary(
       uniqueKeysWithValues: SessionEnd.allCases.map {
-        ($0, Counter(label: "parley_sessions_ended_total", dimensions: [("cause", $0.rawValue)]))
+        (
+          $0,
+          metrics.counter(
+            "parley_session_ends_total", help: "Sessions that this copy of the service has ended, by their cause.",
+            labels: [("cause", $0.rawValue)])
+        )
       })
+    lost = AuditMetrics.failures(metrics, of: "activity")
   }
 
   func done(_ operation: String, _ client: AccountClient, since start: MonotonicInstant) {
@@ -43,9 +55,11 @@ struct AccountJournal: Sendable {
       ])
   }
 
+  /// Counts sessions where they end: each is ended by one copy, once.
   func sessionsEnded(_ count: Int, _ cause: SessionEnd) { ended[cause]?.increment(by: Int64(count)) }
 
   func notNoted(_ error: String) {
+    lost.increment()
     log.error("a refusal is missing from the account's activity", metadata: ["cause": .string(error)])
   }
 }

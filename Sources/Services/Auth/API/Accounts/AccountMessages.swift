@@ -63,10 +63,13 @@ extension SessionRecord {
 }
 
 extension ActivityStore.Entry {
+  /// As the person sees it: that it was an operator, not which one, from where and why.
   var message: ParleyAPI.Activity {
-    ParleyAPI.Activity(
+    let isOwn = activity.actor == AuthDomain.Activity.person
+    return ParleyAPI.Activity(
       id: id.description, at: .init(activity.at), action: activity.action, outcome: activity.outcome.rawValue,
-      reason: activity.reason, sessionID: activity.session?.description, clientAddress: activity.address)
+      reason: activity.reason, sessionID: activity.session?.description, clientAddress: isOwn ? activity.address : "",
+      actor: isOwn ? activity.actor : "operator")
   }
 }
 

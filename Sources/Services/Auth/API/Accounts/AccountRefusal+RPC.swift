@@ -24,7 +24,7 @@ extension AccountRefusal {
 extension AccountRefusal.Kind {
   var code: StatusCode {
     switch self {
-    case .unknownApp, .sessionNotFound: .notFound
+    case .unknownApp, .sessionNotFound, .userNotFound: .notFound
     case .providerNotOffered: .failedPrecondition
     case .accountSuspended, .notYourOwn: .permissionDenied
     case .invalidArgument: .invalidArgument

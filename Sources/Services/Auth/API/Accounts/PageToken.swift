@@ -16,6 +16,17 @@ enum PageToken {
       lastUsedAt: Moment(microseconds: Int64(bitPattern: words[0])), id: SessionID(high: words[1], low: words[2]))
   }
 
+  static func user(_ account: Account) -> String {
+    Base64URL.encode(bytes(UInt64(bitPattern: account.createdAt.microseconds)) + bytes(account.id.high) + bytes(account.id.low))
+  }
+
+  static func user(_ text: String) throws(AccountRefusal) -> UserDirectory.Place? {
+    guard !text.isEmpty else { return nil }
+    guard let words = words(text, 3) else { throw refusal }
+    return UserDirectory.Place(
+      createdAt: Moment(microseconds: Int64(bitPattern: words[0])), id: UserID(high: words[1], low: words[2]))
+  }
+
   static func activity(_ id: UUID) -> String { Base64URL.encode(id.bytes) }
 
   static func activity(_ text: String) throws(AccountRefusal) -> UUID? {
@@ -25,8 +36,8 @@ enum PageToken {
   }
 
   /// How many entries to answer.
-  static func size(_ asked: Int32) throws(AccountRefusal) -> Int {
-    guard (0...100).contains(asked) else { throw AccountRefusal(field: "page_size", "1 to 100, or 0 for 50") }
+  static func size(_ asked: Int32, atMost most: Int32 = 100) throws(AccountRefusal) -> Int {
+    guard (0...most).contains(asked) else { throw AccountRefusal(field: "page_size", "1 to \(most), or 0 for 50") }
     return asked == 0 ? 50 : Int(asked)
   }
 

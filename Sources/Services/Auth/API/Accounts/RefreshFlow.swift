@@ -8,6 +8,7 @@ struct RefreshFlow: Sendable {
   let rules: AccountRules
   let apps: AppCatalogue
   let store: SessionStore
+  let accounts: AccountStore
   let pepper: RefreshPepperStore
   let limits: AccountLimits
   let issuer: SessionIssuer
@@ -43,7 +44,12 @@ struct RefreshFlow: Sendable {
     case .end(let cause):
       journal.sessionsEnded(1, cause)
       throw AccountRefusal(cause.refusal, detail: "ended_now")
-    case .ended(let cause): throw AccountRefusal(cause.refusal, detail: "ended_before")
+    case .ended(let cause):
+      // Of what an operator did, the last word: nobody signs in again while the account is suspended.
+      if cause == .revokedByOperator, try await accounts.isSuspended(owner.user) {
+        throw AccountRefusal(.accountSuspended, detail: "ended_before")
+      }
+      throw AccountRefusal(cause.refusal, detail: "ended_before")
     case .unknown:
       throw AccountRefusal(.invalidRefreshToken, detail: refreshed.session == nil ? "no_session" : "never_issued")
     }

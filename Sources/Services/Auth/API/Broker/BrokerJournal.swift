@@ -1,7 +1,7 @@
 internal import AuthDomain
 internal import EventLoop
 internal import Logging
-internal import Metrics
+internal import Telemetry
 
 /// Tells log and metrics how each request ended: the distinct reason, which no caller learns, and never a token.
 struct BrokerJournal: Sendable {
@@ -11,25 +11,36 @@ struct BrokerJournal: Sendable {
   }
 
   private let log: Logger
-  private let served: [BrokerOperation: Counter]
-  private let refused: [Refusal.Kind: Counter]
+  private let served: [BrokerOperation: PrometheusCounter]
+  private let refused: [Refusal.Kind: PrometheusCounter]
+  private let lost: PrometheusCounter
 
-  init(_ log: Logger) {
+  init(_ log: Logger, _ metrics: PrometheusRegistry) {
     self.log = log
     served = Dictionary(
       uniqueKeysWithValues: BrokerOperation.allCases.map {
-        ($0, Counter(label: "parley_broker_served_total", dimensions: [("operation", $0.rawValue)]))
+        (
+          $0,
+          metrics.counter(
+            "parley_broker_served_total", help: "Requests that the broker has served.", labels: [("operation", $0.rawValue)])
+        )
       })
     refused = Dictionary(
       uniqueKeysWithValues: Refusal.Kind.allCases.map {
-        ($0, Counter(label: "parley_broker_refused_total", dimensions: [("reason", $0.reason)]))
+        (
+          $0,
+          metrics.counter(
+            "parley_broker_refused_total", help: "Requests that the broker has refused.", labels: [("reason", $0.reason)])
+        )
       })
+    lost = AuditMetrics.failures(metrics, of: "issuance")
   }
 
   func begin(_ operation: BrokerOperation) -> Entry { Entry(operation: operation, start: .now()) }
 
   func end(_ entry: Entry, _ passage: BrokerPassage, refusal: Refusal?) {
     if let refusal { refused[refusal.kind]?.increment() } else { served[entry.operation]?.increment() }
+    if refusal?.kind == .auditUnavailable { lost.increment() }
     let microseconds = MonotonicInstant.now().duration(since: entry.start).saturatingNanoseconds / 1000
     var fields: Logger.Metadata = [
       "operation": .string(entry.operation.rawValue), "client": .string(passage.request.address),
@@ -43,6 +54,7 @@ struct BrokerJournal: Sendable {
   }
 
   func lostDenial(_ refusal: Refusal, _ error: String) {
+    lost.increment()
     log.error(
       "a refusal is missing from the audit", metadata: ["outcome": .string(refusal.kind.reason), "cause": .string(error)])
   }

@@ -7,12 +7,15 @@ internal import PostgreSQL
 internal import RPC
 internal import RPCServer
 internal import ServiceKit
+internal import Telemetry
 
 /// Sign-in, sessions and accounts, put together.
 struct Accounts: Sendable {
   private let rules: AccountRules
   private let handlers: AccountHandlers
   private let directory: SessionDirectoryHandlers
+  private let admin: UserAdminHandlers
+  private let journal: AccountJournal
   private let feed: PolledRevocations
   /// The guard of the service's own methods.
   let authenticator: SessionAuthenticator
@@ -20,11 +23,13 @@ struct Accounts: Sendable {
   private let context: ServiceContext
   private let now: @Sendable () -> Moment
 
-  init(_ context: ServiceContext, _ providers: IdentityProviders, _ keys: SigningKeys) {
+  init(
+    _ context: ServiceContext, _ providers: IdentityProviders, _ keys: SigningKeys, subjects: any SubjectHashing
+  ) {
     let (settings, loops, database, wall) = (context.settings, context.loops.loops, context.database, context.clock)
     let now = context.now
     let rules = Self.rules(settings)
-    let journal = AccountJournal(context.log)
+    let journal = AccountJournal(context.log, context.metrics)
     let limits = AccountLimits(limits: SharedLimits(store: RateLimitStore(database, loops: loops)))
     let issuer = SessionIssuer(signer: keys.signer)
     let (pepper, accounts, activity) = (RefreshPepperStore(database), AccountStore(database), ActivityStore(database))
@@ -36,24 +41,31 @@ struct Accounts: Sendable {
         rules: rules, apps: providers.apps, verifier: { providers.verifier($0, for: $1) }, store: SignInStore(database),
         accounts: accounts, activity: activity, pepper: pepper, limits: limits, issuer: issuer, journal: journal, now: now),
       refreshing: RefreshFlow(
-        rules: rules, apps: providers.apps, store: sessions, pepper: pepper, limits: limits, issuer: issuer, journal: journal,
-        now: now),
+        rules: rules, apps: providers.apps, store: sessions, accounts: accounts, pepper: pepper, limits: limits, issuer: issuer,
+        journal: journal, now: now),
       accounts: accounts, sessions: sessions, activity: activity, limits: limits, journal: journal, proxies: context.proxies,
       now: now)
     directory = SessionDirectoryHandlers(
       revocations: revocations, sessions: sessions, loops: loops, interval: settings[AccountKeys.revocationInterval], now: now)
-    feed = PolledRevocations(
+    admin = UserAdminHandlers(
+      apps: providers.apps, users: UserDirectory(database), suspensions: SuspensionStore(database, sessions: sessions),
+      sessions: sessions, audit: AuditStore(database), subjects: subjects, journal: journal,
+      calls: JournalledCalls(journal: journal, proxies: context.proxies), now: now, log: context.log)
+    let feed = PolledRevocations(
       StoredRevocations(revocations: revocations, sessions: sessions, now: now), log: context.log,
       unixSeconds: { wall.unixSeconds })
+    context.metrics.gauge(
+      "parley_revocations_silence_seconds", help: "For how long nothing was heard of sessions that end."
+    ) { min(feed.memory.silence / .seconds(1), 1e9) }
     authenticator = keys.authenticator(feed)
     sweep = AccountSweep(database)
-    (self.rules, self.context, self.now) = (rules, context, now)
+    (self.rules, self.context, self.now, self.feed, self.journal) = (rules, context, now, feed, journal)
   }
 
   /// What it serves and what runs beside it.
   var parts: ServiceParts {
     ServiceParts(
-      services: [ParleyAPI.AuthService.routes(handlers), directoryRoutes],
+      services: [ParleyAPI.AuthService.routes(handlers), directoryRoutes, UserAdminService.routes(admin)],
       jobs: [BackgroundJob("revocations", readRevocations), BackgroundJob("account sweep", sweepAccounts)])
   }
 
@@ -72,10 +84,15 @@ struct Accounts: Sendable {
 
   @Sendable private func sweepAccounts() async throws {
     let settings = context.settings
+    // Sessions that ran out before are marked by then; a copy that starts looks at all of them once.
+    var markedUntil = Moment(seconds: 0)
     while true {
       try await context.loops.loops[0].sleep(for: settings[AccountKeys.sweepInterval])
       do {
         let now = now()
+        journal.sessionsEnded(try await sweep.endSessions(expiredSince: markedUntil, until: now), .expired)
+        // An hour's grace, for copies whose clocks are ahead and for statements that were under way.
+        markedUntil = now.advanced(by: .seconds(-3600))
         let removed = [
           "nonces": try await sweep.removeNonces(expiredBefore: now),
           "tokens": try await sweep.removeExchangedTokens(expiredBefore: now),

@@ -16,7 +16,7 @@ public enum AuthService: Service {
   public static let services: [ServiceDescriptor] =
     [
       TokenBrokerService.descriptor, BrokerAdminService.descriptor, ParleyAPI.AuthService.descriptor,
-      SessionDirectoryService.descriptor,
+      SessionDirectoryService.descriptor, UserAdminService.descriptor,
     ] + Billing.services
   /// The schema `auth`.
   public static let migrations: [Migration] = AuthMigrations.all
@@ -40,8 +40,8 @@ public enum AuthService: Service {
   /// Puts it together.
   public static func build(_ context: ServiceContext) async throws -> ServiceParts {
     let (keys, providers) = (try await SigningKeys(context), try IdentityProviders(context))
-    let accounts = Accounts(context, providers, keys)
     let broker = try TokenBroker(context, providers)
+    let accounts = Accounts(context, providers, keys, subjects: broker.pipeline.subjects)
     try await broker.checkOwnAccount()
     let billing = Billing(context)
     var parts = [keys.parts, broker.parts, accounts.parts]

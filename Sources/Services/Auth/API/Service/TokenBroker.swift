@@ -39,7 +39,7 @@ struct TokenBroker: Sendable {
       limits: SharedLimits(store: RateLimitStore(context.database, loops: loops)),
       subjects: SaltedSubjects(salt: salt ?? .stored(SubjectSaltStore(context.database))),
       cloud: cloud.tokens(now: now), audit: DurableAudit(store: IssuanceStore(context.database, loops: loops)), stops: watch,
-      journal: BrokerJournal(context.log), now: now)
+      journal: BrokerJournal(context.log, context.metrics), now: now)
     sweep = RateLimitSweep(context.database)
     uses = CapabilityUseSweep(context.database)
     self.context = context

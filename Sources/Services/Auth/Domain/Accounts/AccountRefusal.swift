@@ -53,6 +53,8 @@ public struct AccountRefusal: Error, Sendable, Hashable, CustomStringConvertible
     case limiterUnavailable
     /// What is named in the request is somebody else's.
     case notYourOwn
+    /// There is no such account.
+    case userNotFound
     /// There is no key to sign access tokens with.
     case signingUnavailable
     /// The caller gave up.
@@ -130,6 +132,7 @@ extension AccountRefusal.Kind {
     case .userLimited: ("RATE_LIMITED_USER", "rate limit (user)")
     case .limiterUnavailable: ("LIMITER_UNAVAILABLE", "rate limiter unavailable")
     case .notYourOwn: ("NOT_YOUR_OWN", "not the caller's own")
+    case .userNotFound: ("USER_NOT_FOUND", "no such account")
     case .signingUnavailable: ("KEYS_UNAVAILABLE", "no key to sign with")
     case .cancelled: ("CANCELLED", "cancelled")
     }

@@ -10,6 +10,10 @@ public struct Activity: Sendable, Hashable {
     case sessionEnded = "session_ended"
     /// The profile was changed.
     case profileChanged = "profile_changed"
+    /// An operator has closed the account.
+    case accountSuspended = "account_suspended"
+    /// An operator has opened the account again.
+    case accountReinstated = "account_reinstated"
   }
 
   /// Whether it was done.
@@ -19,6 +23,9 @@ public struct Activity: Sendable, Hashable {
     /// It was refused.
     case refused
   }
+
+  /// The ``actor`` who is the person.
+  public static let person = "self"
 
   /// Whose account.
   public var user: UserID
@@ -38,11 +45,15 @@ public struct Activity: Sendable, Hashable {
   public var address: String
   /// The request's id, as in the log.
   public var requestID: String
+  /// Who did it: ``person``, or the identity in the client certificate of an operator.
+  public var actor: String
+  /// An operator's reason, in words; not for the person.
+  public var note: String
 
   /// An entry.
   public init(
     user: UserID, app: String, at: Moment, action: Action, outcome: Outcome = .done, reason: String = "",
-    session: SessionID? = nil, address: String, requestID: String
+    session: SessionID? = nil, address: String, requestID: String, actor: String = Activity.person, note: String = ""
   ) {
     self.user = user
     self.app = app
@@ -53,5 +64,7 @@ public struct Activity: Sendable, Hashable {
     self.session = session
     self.address = address
     self.requestID = requestID
+    self.actor = actor
+    self.note = note
   }
 }

@@ -19,6 +19,12 @@ public struct AccountStore: Sendable {
     return row.account
   }
 
+  /// Whether an operator lets nobody sign in to an account.
+  public func isSuspended(_ user: UserID) async throws(DatabaseError) -> Bool {
+    try await database.reads.value(
+      "select exists (select from auth.account where user_id = \(UUID(user)) and suspended_at is not null)") ?? false
+  }
+
   /// Gives a person another name, and says so in the account's activity.
   ///
   /// - Returns: The account, or nil when there is none.

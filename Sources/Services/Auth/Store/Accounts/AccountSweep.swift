@@ -43,6 +43,22 @@ public struct AccountSweep: Sendable {
       """)
   }
 
+  /// Notes of sessions that have run out that they did: of any number of copies one does, so that each is counted once.
+  ///
+  /// - Parameters:
+  ///   - since: Before that none is looked for: a session that has ended is in the same index, and there may be many.
+  ///   - now: The time.
+  /// - Returns: How many had run out.
+  public func endSessions(expiredSince since: Moment, until now: Moment) async throws(DatabaseError) -> Int {
+    try await database.sweep(
+      """
+      update auth.session set ended_at = expires_at, end_cause = \(SessionEnd.expired.rawValue) where (user_id, id) in (
+        select user_id, id from auth.session
+        where coalesce(ended_at, expires_at) >= \(Timestamp(since)) and coalesce(ended_at, expires_at) <= \(Timestamp(now))
+          and ended_at is null limit \(SweepBatch.size) for update skip locked)
+      """)
+  }
+
   /// Sessions that ended or ran out, whose clients had time enough to be told why.
   ///
   /// - Returns: How many were removed.

@@ -34,31 +34,45 @@ public struct ActivityStore: Sendable {
   ///   - limit: The most to answer.
   public func list(of user: UserID, before: UUID?, limit: Int) async throws(DatabaseError) -> [Entry] {
     let before = before ?? UUID(high: .max, low: .max)
-    let rows: [(UUID, Timestamp, String, String, String, String, UUID?, String, String)] = try await database.reads.rows(
+    let rows: [ActivityRow] = try await database.reads.rows(
       """
-      select id, at, app, action, outcome, reason, session_id, client_address, request_id from auth.activity
+      select \(part: ActivityRow.columns) from auth.activity
       where user_id = \(UUID(user)) and id < \(before) order by id desc limit \(Int64(limit))
       """)
-    var entries: [Entry] = []
-    for row in rows {
-      var activity = Activity(
-        user: user, app: row.2, at: Moment(row.1), action: .signedIn, outcome: try named(row.4), reason: row.5,
-        session: row.6.map { SessionID($0) }, address: row.7, requestID: row.8)
-      activity.action = row.3
-      entries.append(Entry(id: row.0, activity: activity))
-    }
-    return entries
+    return rows.map { Entry(id: $0.id, activity: $0.activity) }
   }
 
   /// The statement that adds an entry, for transactions that must not go without.
   static func insert(_ activity: Activity) -> Query {
     """
     insert into auth.activity (
-      user_id, id, at, app, action, outcome, reason, session_id, client_address, request_id)
+      user_id, id, at, app, action, outcome, reason, session_id, client_address, request_id, actor, note)
     values (
       \(UUID(activity.user)), \(UUID.v7(at: Timestamp(activity.at))), \(Timestamp(activity.at)), \(activity.app),
       \(activity.action), \(activity.outcome.rawValue), \(activity.reason), \(activity.session.map { UUID($0) }),
-      \(activity.address), \(activity.requestID))
+      \(activity.address), \(activity.requestID), \(activity.actor), \(activity.note))
     """
+  }
+}
+
+/// A row of `auth.activity`.
+struct ActivityRow: RowDecodable {
+  static let columns: Query = """
+    user_id, id, at, app, action, outcome, reason, session_id, client_address, request_id, actor, note
+    """
+
+  let id: UUID
+  let activity: Activity
+
+  init(_ row: Row) throws(DatabaseError) {
+    id = try row.decode(at: 1)
+    let session: UUID? = try row.decode(at: 7)
+    var activity = Activity(
+      user: UserID(try row.decode(UUID.self, at: 0)), app: try row.decode(at: 3),
+      at: Moment(try row.decode(Timestamp.self, at: 2)), action: .signedIn, outcome: try named(try row.decode(at: 5)),
+      reason: try row.decode(at: 6), session: session.map { SessionID($0) }, address: try row.decode(at: 8),
+      requestID: try row.decode(at: 9), actor: try row.decode(at: 10), note: try row.decode(at: 11))
+    activity.action = try row.decode(at: 4)
+    self.activity = activity
   }
 }

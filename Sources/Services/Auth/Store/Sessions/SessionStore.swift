@@ -27,11 +27,17 @@ public struct SessionStore: Sendable {
     public var address: String
     /// The request's id, as in the log.
     public var requestID: String
+    /// Who it is: the person, or an operator.
+    public var actor: String
+    /// An operator's reason.
+    public var note: String
 
     /// A client.
-    public init(address: String, requestID: String) {
+    public init(address: String, requestID: String, actor: String = Activity.person, note: String = "") {
       self.address = address
       self.requestID = requestID
+      self.actor = actor
+      self.note = note
     }
   }
 
@@ -129,7 +135,8 @@ public struct SessionStore: Sendable {
   ) -> Activity {
     Activity(
       user: session.user, app: session.app, at: now, action: action, outcome: action == .refreshRefused ? .refused : .done,
-      reason: cause.reason, session: session.id, address: client.address, requestID: client.requestID)
+      reason: cause.reason, session: session.id, address: client.address, requestID: client.requestID, actor: client.actor,
+      note: client.note)
   }
 
   // MARK: Ending
@@ -150,28 +157,35 @@ public struct SessionStore: Sendable {
   public func end(
     _ selection: Selection, of user: UserID, _ cause: SessionEnd, at now: Moment, for client: Client
   ) async throws(DatabaseError) -> [SessionRecord] {
+    try await database.settle(within: patience) { transaction in
+      try await end(selection, of: user, cause, at: now, for: client, in: transaction)
+    }
+  }
+
+  /// The same as the last part of a transaction: the lock of the feed is held from here to its end.
+  func end(
+    _ selection: Selection, of user: UserID, _ cause: SessionEnd, at now: Moment, for client: Client, in transaction: Transaction
+  ) async throws(DatabaseError) -> [SessionRecord] {
     let only: UUID? = if case .one(let id) = selection { UUID(id) } else { nil }
     let spared: UUID? = if case .allBut(let id) = selection { UUID(id) } else { nil }
-    return try await database.settle(within: patience) { transaction in
-      // In the order of their keys, so that two who end the same sessions do not wait for each other.
-      let rows: [SessionRow] = try await transaction.rows(
-        """
-        select \(part: SessionRow.columns) from auth.session
-        where user_id = \(UUID(user)) and ended_at is null and expires_at > \(Timestamp(now))
-          and (\(only)::uuid is null or id = \(only)) and (\(spared)::uuid is null or id <> \(spared))
-        order by id for update
-        """)
-      guard !rows.isEmpty else { return [] }
-      let sessions = rows.map(\.record)
-      var queries: [Query] = []
-      for session in sessions {
-        queries.append(SessionRow.end(session, cause, at: now))
-        queries.append(ActivityStore.insert(entry(session, .sessionEnded, cause, at: now, client)))
-      }
-      queries += RevocationStore.insert(sessions.map(\.id), cause, mattersUntil: now.advanced(by: tokensOutlive))
-      try await transaction.executeAll(queries)
-      return sessions
+    // In the order of their keys, so that two who end the same sessions do not wait for each other.
+    let rows: [SessionRow] = try await transaction.rows(
+      """
+      select \(part: SessionRow.columns) from auth.session
+      where user_id = \(UUID(user)) and ended_at is null and expires_at > \(Timestamp(now))
+        and (\(only)::uuid is null or id = \(only)) and (\(spared)::uuid is null or id <> \(spared))
+      order by id for update
+      """)
+    guard !rows.isEmpty else { return [] }
+    let sessions = rows.map(\.record)
+    var queries: [Query] = []
+    for session in sessions {
+      queries.append(SessionRow.end(session, cause, at: now))
+      queries.append(ActivityStore.insert(entry(session, .sessionEnded, cause, at: now, client)))
     }
+    queries += RevocationStore.insert(sessions.map(\.id), cause, mattersUntil: now.advanced(by: tokensOutlive))
+    try await transaction.executeAll(queries)
+    return sessions
   }
 
   // MARK: Reading

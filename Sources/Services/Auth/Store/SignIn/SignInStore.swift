@@ -133,8 +133,10 @@ public struct SignInStore: Sendable {
   }
 
   /// The address is the one that was told last; a token without one says nothing about it.
+  ///
+  /// The row is locked either way: whoever suspends the account at this moment comes first and is obeyed, or finds the session.
   private static func update(_ identity: VerifiedIdentity, _ session: SessionRecord) -> Query {
-    guard let email = identity.email else { return AccountRow.select(session.user) }
+    guard let email = identity.email else { return "\(part: AccountRow.select(session.user)) for share" }
     return """
       update auth.account set
         email = \(email), email_is_verified = \(identity.emailIsVerified), email_is_private = \(identity.emailIsPrivate)
