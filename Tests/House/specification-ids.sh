@@ -1,16 +1,29 @@
 #!/usr/bin/env bash
-# Every behaviour of the token broker's specification, B-01 to B-29, is named by at least one test: a Swift test's or suite's
-# display name, or the docstring or name of an outside client's test.
+# specification-ids.sh [ROOT]: each behaviour that is promised is named by a test that looks at it: a Swift test's or suite's display
+# name, or the name or docstring of an outside client's test. Prints what nobody names.
+#
+#   B-01 to B-55        the behaviours of broker, sign-in and entitlements; B-52 and B-53 are about documents and deployment
+#   AUTH-M1 to AUTH-M10 what the auth service must have
+#   published flaws     what was found in other systems, each under the number or advisory that it is known by
 set -euo pipefail
 cd "${1:-$(dirname "$0")/../..}"
-named=$({ grep -rhoE '@(Test|Suite)\([^)]*' --include='*.swift' Tests || true
-          grep -rhE '^ *(def test_|""")' --include='test_*.py' Tests/Clients 2>/dev/null || true; } | grep -oE 'B-[0-9]+' | sort -u || true)
+
+# Display names may stand on the line below; a comment names nothing.
+names=$({ find Tests -name '*.swift' -print0 | xargs -0 -r grep -hPzo '@(Test|Suite)\(\s*"(\\.|[^"\\])*"' | tr '\0\n' '\n ' || true
+          find Tests/Clients -name 'test_*.py' -print0 2>/dev/null | xargs -0 -r grep -hE '^ *(def test_|""")' || true; })
+named=$(grep -oE '\b(B-[0-9]{2}|AUTH-M[0-9]+|CVE-[0-9]{4}-[0-9]+|GHSA(-[0-9a-z]{4}){3}|Supabase #[0-9]+|TN3194)\b' <<<"$names" | sort -u || true)
+
+wanted=()
+for number in $(seq -w 1 55); do [[ $number == 52 || $number == 53 ]] || wanted+=("B-$number"); done
+for number in $(seq 1 10); do wanted+=("AUTH-M$number"); done
+wanted+=(CVE-2026-31813 CVE-2026-55669 GHSA-wxg7-w2v3-w38g CVE-2025-46815 CVE-2026-27840 CVE-2026-29000 GHSA-3529-5m8x-rpv3
+  'Supabase #2612' 'Supabase #2624' GHSA-7x63-xv5r-3p2x GHSA-5hvv-m4w4-gf6v GHSA-pxq7-h93f-9jrg GHSA-c5c4-8r6x-56w3
+  GHSA-f24x-5g9q-753f GHSA-7rh7-c77v-6434 CVE-2025-64484 TN3194)
+
 missing=()
-for number in $(seq -w 1 29); do
-  grep -qx "B-$number" <<<"$named" || missing+=("B-$number")
-done
+for id in "${wanted[@]}"; do grep -qxF -- "$id" <<<"$named" || missing+=("$id"); done
 if ((${#missing[@]})); then
-  echo "specification ids: no test names ${missing[*]}" >&2
+  printf 'specification ids: no test names %s\n' "${missing[@]}" >&2
   exit 1
 fi
-echo "specification ids: B-01 to B-29 are each named by a test"
+echo "specification ids: ${#wanted[@]} are each named by a test"

@@ -1,12 +1,24 @@
 internal import CShims
+public import EventLoop
 
-/// The time of day, injected so that tests can choose it.
+/// The time of day, and the clock by which things age; injected so that tests can choose them.
 public struct WallClock: Sendable {
   /// The time since 1970-01-01T00:00:00Z.
   public let now: @Sendable () -> Duration
+  /// What is never set back: how old a thing that was fetched is.
+  public let monotonic: @Sendable () -> MonotonicInstant
 
-  /// A clock that answers what `now` answers: the time since 1970-01-01T00:00:00Z.
-  public init(now: @escaping @Sendable () -> Duration) { self.now = now }
+  /// A clock that answers what these answer.
+  ///
+  /// - Parameters:
+  ///   - now: The time since 1970-01-01T00:00:00Z.
+  ///   - monotonic: The monotonic clock; the machine's, unless a test moves its own.
+  public init(
+    now: @escaping @Sendable () -> Duration, monotonic: @escaping @Sendable () -> MonotonicInstant = { .now() }
+  ) {
+    self.now = now
+    self.monotonic = monotonic
+  }
 
   /// Whole seconds since 1970-01-01T00:00:00Z.
   public var unixSeconds: Int64 { now().components.seconds }

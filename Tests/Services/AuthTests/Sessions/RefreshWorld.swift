@@ -205,7 +205,7 @@ struct RefreshWorld {
     return stored
   }
 
-  private mutating func fail(_ text: String) { if violation == nil { violation = text } }
+  mutating func fail(_ text: String) { if violation == nil { violation = text } }
 
   private subscript(index: Int) -> Worker {
     get { index == 0 ? workers.0 : index == 1 ? workers.1 : workers.2 }

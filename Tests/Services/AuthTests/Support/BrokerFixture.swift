@@ -103,15 +103,18 @@ struct BrokerFixture: Sendable {
   var admin: BrokerAdminService.Client { BrokerAdminService.Client(operators) }
 
   /// Starts a broker for the length of `body`.
+  ///
+  /// - Parameter agesByClock: Whether what was fetched ages by `clock`, too; by default by the machine's.
   static func with(
     _ database: BrokerDatabase, google: FakeGoogle = FakeGoogle(), clock: VirtualClock = VirtualClock(),
     log: CapturedLog = CapturedLog(),
-    settings changes: [String: String] = [:], waitsForKeys: Bool = true,
+    settings changes: [String: String] = [:], waitsForKeys: Bool = true, agesByClock: Bool = false,
     _ body: @escaping @Sendable (BrokerFixture) async throws -> Void
   ) async throws {
     let server = try FakeGoogleServer(google)
     let result: Result<Void, any Error>
-    do { result = .success(try await run(database, server, clock, log, changes, waitsForKeys, body)) } catch {
+    let wall = agesByClock ? WallClock { clock.wall } monotonic: { clock.monotonic } : WallClock { clock.wall }
+    do { result = .success(try await run(database, server, clock, wall, log, changes, waitsForKeys, body)) } catch {
       result = .failure(error)
     }
     let pool = BlockingPool(maximumThreads: 1)
@@ -121,7 +124,7 @@ struct BrokerFixture: Sendable {
   }
 
   private static func run(
-    _ database: BrokerDatabase, _ server: FakeGoogleServer, _ clock: VirtualClock, _ log: CapturedLog,
+    _ database: BrokerDatabase, _ server: FakeGoogleServer, _ clock: VirtualClock, _ wall: WallClock, _ log: CapturedLog,
     _ changes: [String: String],
     _ waitsForKeys: Bool, _ body: @escaping @Sendable (BrokerFixture) async throws -> Void
   ) async throws {
@@ -160,7 +163,7 @@ struct BrokerFixture: Sendable {
       service: "auth", keys: AuthService.configuration + StandardKeys.all(database: true), environment: environment)
     let authorityCertificate = authority.certificate
     let instance = try await ServiceInstance.start(
-      AuthService.self, settings: settings, log: log.logger, clock: WallClock { clock.wall })
+      AuthService.self, settings: settings, log: log.logger, clock: wall)
     let serving = Task { try await instance.run() }
     let outcome = await Task { () async -> Result<Void, any Error> in
       do {

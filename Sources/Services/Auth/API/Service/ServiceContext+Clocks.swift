@@ -9,8 +9,10 @@ extension ServiceContext {
     { [clock] in Moment(seconds: 0).advanced(by: clock.now()) }
   }
 
-  /// Time and chance for providers, with the service's time of day.
+  /// Time and chance for providers, by the service's clock.
   var providerClock: ProviderClock {
-    .system(on: loops.loops[0]) { [clock] in clock.unixSeconds }
+    var provider = ProviderClock.system(on: loops.loops[0]) { [clock] in clock.unixSeconds }
+    provider.now = clock.monotonic
+    return provider
   }
 }
