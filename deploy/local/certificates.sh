@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
-# certificates.sh DIRECTORY: a certificate authority of this machine alone, and certificates by it for localhost and for an
-# operator. They are kept while they are good for another day.
+# certificates.sh DIRECTORY: a certificate authority of this machine alone, and certificates by it for localhost, for an
+# operator and for a second service. They are kept while they are good for another day.
 #   ca.pem            give this to clients (curl --cacert, grpcio root_certificates)
 #   server.pem        the server's chain        server-key.pem     its key
 #   operator.pem      who may call methods of ADMIN access, known as spiffe://parley/operator        operator-key.pem   its key
+#   demo.pem          a service, which may call methods of SERVICE access, spiffe://parley/demo      demo-key.pem       its key
 set -euo pipefail
 directory=$1
 good() { openssl x509 -in "$1" -noout -checkend 86400 >/dev/null 2>&1; }
 if good "$directory/ca.pem" && good "$directory/server.pem" && [[ -s $directory/server-key.pem ]] \
   && good "$directory/operator.pem" && [[ -s $directory/operator-key.pem ]] \
-  && openssl verify -CAfile "$directory/ca.pem" "$directory/server.pem" "$directory/operator.pem" >/dev/null 2>&1; then
+  && good "$directory/demo.pem" && [[ -s $directory/demo-key.pem ]] \
+  && openssl verify -CAfile "$directory/ca.pem" "$directory"/{server,operator,demo}.pem >/dev/null 2>&1; then
   exit 0
 fi
-echo "certificates: making a local authority and certificates for localhost and an operator in $directory"
+echo "certificates: making a local authority and certificates for localhost, an operator and a service in $directory"
 umask 077
 new=$directory.new
 rm -rf "$new"
@@ -31,8 +33,9 @@ sign() { # NAME COMMON-NAME ALTERNATIVE-NAMES USAGE
 }
 sign server localhost 'DNS:localhost,IP:127.0.0.1,IP:::1' serverAuth
 sign operator operator 'URI:spiffe://parley/operator' clientAuth
+sign demo demo 'URI:spiffe://parley/demo' clientAuth
 rm -f "$new/ca.srl"
-chmod 644 "$new/ca.pem" "$new/server.pem" "$new/operator.pem"
+chmod 644 "$new"/{ca,server,operator,demo}.pem
 # The old pair goes and the new comes as a whole, so that a crash in between leaves nothing half made.
 rm -rf "$directory"
 mv "$new" "$directory"

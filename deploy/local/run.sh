@@ -86,6 +86,8 @@ for ((copy = 1; copy <= COPIES; copy++)); do
   process_await "auth-$copy" 30 healthy auth_healthy "auth-$copy"
   backends+=("$(port_of "$STATE/auth-$copy.port" grpc)")
 done
+step "a second service"
+demo_start
 step "edge"
 http=${PARLEY_HTTP_PORT:-0} https=${PARLEY_HTTPS_PORT:-0}
 if [[ $mode == run ]]; then http=${PARLEY_HTTP_PORT:-8080} https=${PARLEY_HTTPS_PORT:-8443}; fi
@@ -128,7 +130,7 @@ while :; do
       auth_start "auth-$copy" || step "auth-$copy does not start; trying again"
     fi
   done
-  for name in sandbox edge postgres; do
+  for name in sandbox demo edge postgres; do
     if ! process_alive "$name"; then
       [[ $reported == *" $name "* ]] || step "$name has ended (see $LOCAL/logs/$name.log)$(
         [[ $name != postgres ]] || printf '; bring it back with: deploy/local/postgres.sh start')"

@@ -55,6 +55,7 @@ auth_environment() { # NAME H2C-PORT TLS-PORT ADMIN-PORT
     "PARLEY_AUTH_TLS_CLIENT_CA=$LOCAL/tls/ca.pem" \
     "PARLEY_AUTH_TLS_CLIENT_CERTIFICATES=optional" \
     "PARLEY_AUTH_TLS_ADMIN_IDENTITIES=spiffe://parley/operator" \
+    "PARLEY_AUTH_TLS_CLIENT_IDENTITIES=spiffe://parley/demo" \
     "PARLEY_AUTH_ADMIN_LISTEN=127.0.0.1:$4" \
     "PARLEY_AUTH_PORT_FILE=$STATE/$1.port" \
     "PARLEY_AUTH_DATABASE_URL=$(database_url parley_auth)" \
@@ -91,6 +92,24 @@ auth_healthy() { # NAME
   curl -sSf -o /dev/null --max-time 2 --http2-prior-knowledge "http://127.0.0.1:$(port_of "$STATE/$1.port" grpc)/healthz"
 }
 
+# A second service, which knows who is signed in by the first one's keys and news of ended sessions alone. It ships with nothing: it
+# shows what a service of yours sees.
+demo_start() {
+  rm -f "$STATE/demo.port"
+  process_start demo env \
+    "PARLEY_DEMO_LISTEN=127.0.0.1:0" \
+    "PARLEY_DEMO_TLS_LISTEN=127.0.0.1:0" \
+    "PARLEY_DEMO_TLS_CERTIFICATE=$LOCAL/tls/server.pem" \
+    "PARLEY_DEMO_TLS_KEY=$LOCAL/tls/server-key.pem" \
+    "PARLEY_DEMO_PORT_FILE=$STATE/demo.port" \
+    "PARLEY_DEMO_OUTBOUND_CA_FILE=$LOCAL/tls/ca.pem" \
+    "PARLEY_DEMO_AUTH_ADDRESS=https://localhost:$(port_of "$STATE/auth-1.port" tls)" \
+    "PARLEY_DEMO_AUTH_CLIENT_CERTIFICATE=$LOCAL/tls/demo.pem" \
+    "PARLEY_DEMO_AUTH_CLIENT_KEY=$LOCAL/tls/demo-key.pem" \
+    "$BINARIES/demo-service" serve
+  process_await demo 30 listening has_port "$STATE/demo.port" tls
+}
+
 # How the walkthrough and other callers reach what runs.
 addresses() {
   local http https copy
@@ -102,6 +121,7 @@ addresses() {
     PARLEY_OPERATOR_CERTIFICATE "$LOCAL/tls/operator.pem" \
     PARLEY_OPERATOR_KEY "$LOCAL/tls/operator-key.pem" \
     PARLEY_SANDBOX "$SANDBOX_URL" \
+    PARLEY_DEMO_TLS "https://localhost:$(port_of "$STATE/demo.port" tls)" \
     PARLEY_AUDIENCE "$AUDIENCE" \
     PARLEY_DATABASE_URL "$(database_url postgres)" \
     PARLEY_LOGS "$LOCAL/logs"
@@ -128,6 +148,7 @@ Parley is up. The addresses below are in .local/run.env; \`. .local/run.env\` se
   gRPC, TLS      $PARLEY_AUTH_1_TLS   (root certificate: $PARLEY_CA_FILE)
   an operator    $BINARIES/parley admin user list; $BINARIES/parley audit --follow
                  (certificate: $PARLEY_OPERATOR_CERTIFICATE)
+  a second one   $PARLEY_DEMO_TLS   parley.testing.v1.EchoService/Guarded takes the sessions of the first
   metrics        curl $PARLEY_AUTH_1_ADMIN/metrics
   database       psql '$PARLEY_DATABASE_URL'
   logs           $LOCAL/logs

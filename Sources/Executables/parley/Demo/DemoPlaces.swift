@@ -12,6 +12,8 @@ struct DemoPlaces: Sendable {
   let caFile: String
   /// `https://localhost:port`
   let sandbox: String
+  /// `https://localhost:port` of a second service, which takes the sessions of the first.
+  let second: String
   /// The client id that ID tokens are for.
   let audience: String
   /// A `postgresql://` URL that may read the audit.
