@@ -42,7 +42,7 @@ struct GeneratedAccessTests {
     let response = try Self.answer(access: access)
     #expect(
       response.error
-        == "NotesService.Read does not say who may call it: set option (parley.options.v1.access)")
+        == "parley.notes.v1.NotesService.Read does not say who may call it: set option (parley.options.v1.access)")
     #expect(response.file.isEmpty)
   }
 

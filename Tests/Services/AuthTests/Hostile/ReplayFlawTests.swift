@@ -142,6 +142,9 @@ extension BrokerDatabase {
         where c.table_schema = 'auth' and c.table_name = '\(table)';
         execute format('insert into auth.\(table) (%s) overriding system value select %s from kept.\(table)', columns, columns);
         drop table kept.\(table);
+        if '\(table)' = 'revocation' then
+          perform setval(pg_get_serial_sequence('auth.revocation', 'cursor'), (select max(cursor) from auth.revocation));
+        end if;
       end $$
       """)
   }
