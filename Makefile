@@ -52,8 +52,9 @@ demo: deps ## The same, then stop; exits 0 when every step passed
 test: deps venv ## Unit and integration tests, then the outside clients (FILTER= passes a name pattern to the Swift tests)
 	@Tests/run.sh $(FILTER)
 
-property: deps venv ## Random interleavings of refreshing: a million on the state machine, 20,000 steps through three stores
-	@PARLEY_PROPERTY_RUNS=1000000 PARLEY_PROPERTY_STEPS=20000 Tests/run.sh 'RefreshPropertyTests|SessionStoreTests/interleavings'
+property: deps venv ## Random interleavings of refreshing: a million on the state machine, 20,000 through three instances (SEED=)
+	@PARLEY_PROPERTY_RUNS=1000000 PARLEY_PROPERTY_INSTANCE_RUNS=20000 $(if $(SEED),PARLEY_PROPERTY_SEED=$(SEED)) \
+	  Tests/run.sh 'RefreshPropertyTests|InstancePropertyTests'
 
 bench: deps venv ## Measure against the C floor, gRPC C++, nghttpd and pgbench; writes .local/bench/results.json
 	@$(VENV)/bin/python Tests/Benchmarks/bench.py run

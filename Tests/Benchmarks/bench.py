@@ -75,6 +75,7 @@ def check(options) -> int:
     measured = {"c_floor": instructions(servers.c_floor, servers.build_c_floor())}
     if not options.floor_only:
         measured["unary"] = instructions(servers.ours, servers.build_ours())
+        measured["session"] = instructions(servers.sessions, servers.build_sessions())
     failed = 0
     for name, value in measured.items():
         limit = thresholds["instructions_per_rpc"].get(name)

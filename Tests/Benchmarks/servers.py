@@ -117,10 +117,10 @@ def build_sessions() -> str:
     return build_release("bench-session-server")
 
 
-def sessions(binary: str) -> Server:
+def sessions(binary: str, **options) -> Server:
     """Our echo for people with sessions; every call shows the same access token."""
     token = os.path.join(WORK, f"session-token.{os.getpid()}")
-    server = Server("parley-session", [binary, "--port-file", "{port_file}", "--token-file", token])
+    server = Server("parley-session", [binary, "--port-file", "{port_file}", "--token-file", token], **options)
     # Written before the port.
     with open(token) as file:
         server.metadata = (("authorization", f"Bearer {file.read().strip()}"),)

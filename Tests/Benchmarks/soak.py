@@ -5,6 +5,7 @@
 bench-server (core 0, with a database) gets unary calls, reads by primary key and streams of each kind, at 60 % of what it could
 do; parley-auth, with a database and a sandbox, exchanges tokens, at 20 % and at most 200 a second. Calls begin by the clock, so that
 a server that falls behind shows it in its times. Every byte of bench-server's answers is compared, every call of either must succeed.
+Meanwhile people sign in to parley-auth, refresh, call with their sessions and leave, each second some: see people.py.
 
 A line is printed each minute. The last line is the verdict; exits 1 when one of these does not hold after the warm-up (a quarter
 of the time, at least a minute):
@@ -14,6 +15,10 @@ of the time, at least a minute):
                a slope whose whole interval is above the bound is a violation; the half width says what a run can resolve.
   descriptors  no more in the last quarter than in the first
   time         the median of the p99 per minute in the last third is at most twice that of the first third, and 2 ms
+  people       every answer was the one that is due
+  tables       in each table of parley-auth that is swept no row is left that ran out longer ago than a sweep takes to come by, at no
+               sample of the last half; what such a table holds is what has not run out yet. All tables are counted at the start, in
+               the middle and at the end; those that are never swept (accounts, and what is append only) grow with what is done.
 """
 
 import argparse
@@ -30,12 +35,15 @@ import time
 
 import cases
 import loads
+import people
 import servers
 
 BOUND = 1.0  # MB an hour
 MIX = "unary=60,read=25,flood=5,drain=5,pingpong=5"
 MESSAGES = 50
 SAMPLE, CHUNK = 2.0, 30.0
+# More verified access tokens than a loop of parley-auth remembers: what it keeps of them has its full size from the start.
+REMEMBERED = 9_000
 
 
 def anonymous_mb(pid: int) -> float:
@@ -162,7 +170,7 @@ def auth_under_load(stack_module, folder: str, counter: dict) -> Watched:
     """parley-auth with limits out of the way: a hundred people exchange tokens in turn."""
     stack = stack_module.Stack(settings={
         "PARLEY_AUTH_RATE_PER_MIN": "1000000", "PARLEY_AUTH_RATE_BURST": "1000000", "PARLEY_AUTH_IP_RATE_PER_MIN": "1000000",
-        "PARLEY_AUTH_IP_BURST": "1000000", "PARLEY_AUTH_ISSUES_PER_DAY": "0"})
+        "PARLEY_AUTH_IP_BURST": "1000000", "PARLEY_AUTH_ISSUES_PER_DAY": "0", **people.SETTINGS})
     counter["stack"] = stack
     bearers, body = os.path.join(folder, "bearers"), os.path.join(folder, "empty")
     with open(bearers, "w") as file:
@@ -196,19 +204,67 @@ def soak(options) -> int:
                 postmaster = int(file.readline())
             bench = Watched("bench-server", server.pid, server.port, ["--mix", MIX, "--messages", str(MESSAGES)])
             auth = auth_under_load(stack_module, folder, kept)
+            crowd = kept["people"] = people.People(kept["stack"])
+            print(f"soak: people with seed {crowd.seed}", flush=True)
+            crowd.warm_up(remembered=REMEMBERED)
             rates = {}
             for watched, part, most in ((bench, options.share, math.inf), (auth, options.share / 3, 200)):
                 watched.burst(program)
                 capacity = watched.calibrate(program, [postmaster] if watched is bench else [])
                 rates[watched.name] = min(capacity * part, most)
                 print(f"soak: {watched.name}: about {capacity:.0f} calls/s possible, {rates[watched.name]:.0f} made", flush=True)
-            return watch([bench, auth], rates, program, seconds)
+            return watch([bench, auth], rates, program, seconds, Tables(crowd, seconds))
     finally:
+        if "people" in kept:
+            kept["people"].end()
         if "stack" in kept:
             kept["stack"].stop()
 
 
-def watch(all_watched: list[Watched], rates: dict, program: str, seconds: float) -> int:
+class Tables:
+    """The tables of parley-auth while people come and go."""
+
+    def __init__(self, crowd: people.People, seconds: float):
+        self.crowd, self.seconds = crowd, seconds
+        self.counts: list[tuple[float, dict[str, int]]] = []
+        self.overdue: dict[str, int] = {}
+        self.checks = 0
+        self.failure: str | None = None
+
+    def start(self) -> None:
+        self.crowd.seed_tables()
+        self.counts.append((0, self.crowd.rows()))
+        self.crowd.start()
+
+    def sample(self, at: float) -> None:
+        """Once in the middle for the table; every 30 s of the last half for what should be gone."""
+        try:
+            if len(self.counts) == 1 and at >= self.seconds / 2:
+                self.counts.append((at, self.crowd.rows()))
+            if at >= self.seconds / 2 + 30 * self.checks:
+                self.checks += 1
+                for table, count in self.crowd.overdue().items():
+                    self.overdue[table] = max(self.overdue.get(table, 0), count)
+        except AssertionError as error:
+            self.failure = self.failure or str(error)
+
+    def end(self) -> list[tuple[bool, str]]:
+        self.crowd.end()
+        self.counts.append((self.seconds, self.crowd.rows()))
+        print("soak: rows of each table at the start, in the middle and at the end")
+        for table in self.counts[-1][1]:
+            swept = "swept" if table in people.SWEPT else ""
+            print(f"soak:   {table:<28}" + "".join(f"{of.get(table, 0):>10}" for _, of in self.counts) + f"   {swept}")
+        done = ", ".join(f"{count} {what}" for what, count in sorted(self.crowd.counts.items()))
+        found = [(not self.crowd.failure, f"people: {done}" + (f"; {self.crowd.failure}" if self.crowd.failure else ""))]
+        left = ", ".join(f"{table} {count}" for table, count in sorted(self.overdue.items()) if count)
+        seeds = [of["session"] >= people.SEEDS for _, of in self.counts[:1]]
+        found.append((self.checks > 2 and not left and all(seeds) and not self.failure,
+                      f"tables: {self.checks} looks at what should be gone: {self.failure or left or 'nothing was left'}"))
+        return found
+
+
+def watch(all_watched: list[Watched], rates: dict, program: str, seconds: float, tables: Tables) -> int:
     lock = threading.Lock()
 
     def on_minute(watched: Watched, said: dict) -> None:
@@ -218,6 +274,7 @@ def watch(all_watched: list[Watched], rates: dict, program: str, seconds: float)
                   f"{said['p50_us'] / 1000:.2f} ms  p99 {said['p99_us'] / 1000:.2f} ms  memory {memory:.1f} MB  "
                   f"descriptors {descriptors}", flush=True)
 
+    tables.start()
     began = time.monotonic()
     threads = [watched.load(program, rates[watched.name], seconds, on_minute) for watched in all_watched]
     while any(thread.is_alive() for thread in threads):
@@ -225,6 +282,7 @@ def watch(all_watched: list[Watched], rates: dict, program: str, seconds: float)
         if at < seconds:
             for watched in all_watched:
                 watched.sample(at)
+            tables.sample(at)
         for thread in threads:
             thread.join(SAMPLE / len(threads))
     holds = True
@@ -233,6 +291,9 @@ def watch(all_watched: list[Watched], rates: dict, program: str, seconds: float)
         for kept, what in watched.verdict(seconds):
             holds &= kept
             print(f"soak: {'ok  ' if kept else 'FAIL'} {watched.name}{calls}: {what}")
+    for kept, what in tables.end():
+        holds &= kept
+        print(f"soak: {'ok  ' if kept else 'FAIL'} parley-auth, {what}")
     print("soak: everything held" if holds else "soak: something did not hold")
     return 0 if holds else 1
 

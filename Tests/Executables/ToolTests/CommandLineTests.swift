@@ -99,15 +99,19 @@ import Testing
     }
   }
 
-  @Test("whoami shows the claims to people and to programs, and takes the token from a file")
+  @Test("B-40: whoami shows e-mail and subject to people and to programs, and says why it cannot")
   func claims() async throws {
     let file = try ScratchFile(Array("abc\n".utf8))
     try await StubBroker.serve { target in
       let shown = try await ToolProcess.parley(["whoami", "--id-token", "@\(file.path)", "--target", target])
       #expect(shown.output.contains("subject   Bearer abc\n") && shown.output.contains("e-mail    ana@example.org\n"))
       let json = try await ToolProcess.parley(["whoami", "--id-token", "@\(file.path)", "--json", "--target", target])
-      #expect(try parsed(json.output)["email"]?.string == "ana@example.org")
+      let claims = try parsed(json.output)
+      #expect(claims["email"]?.string == "ana@example.org" && claims["sub"]?.string == "Bearer abc")
     }
+    // Nobody listens there: the hint is what people see, not a table.
+    let failed = try await ToolProcess.parley(["whoami", "--id-token", "@\(file.path)", "--target", "127.0.0.1:1", "--timeout", "5s"])
+    #expect(failed.status != 0 && failed.output.isEmpty && failed.errors.contains("UNAVAILABLE"), "\(failed.errors)")
   }
 
   @Test("The demo without a running system says what is missing, with 64")

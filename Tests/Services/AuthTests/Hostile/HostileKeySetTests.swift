@@ -45,6 +45,7 @@ struct HostileKeySet: Sendable {
       ("an even exponent", changed(rsa, "e", "Ag"), "exponent_invalid"),
       ("a point off the curve", changed(curve, "x", bytes([UInt8](repeating: 1, count: 32))), "key_refused"),
       ("another curve", changed(curve, "crv", "P-384"), "curve_not_supported"),
+      ("a name that comes twice", changed(rsa, "kid", "twice"), "kid_duplicate"),
     ]
     return keys.map { name, key, reason in
       .init(name: name, document: (["keys": [key, good, key]] as JSONValue).encoded(), reason: reason, isUsed: true)
@@ -106,10 +107,18 @@ struct HostileKeySetTests {
     }
   }
 
-  @Test("The table holds thirty hostile key sets and more, each once")
+  @Test("AUTH-M1: the table holds thirty hostile key sets and more, no two the same, and brings about every reason there is")
   func size() {
     #expect(HostileKeySet.table.count >= 30)
     #expect(Set(HostileKeySet.table.map(\.name)).count == HostileKeySet.table.count)
-    #expect(Set(HostileKeySet.table.map(\.reason)).count >= 17)
+    #expect(Set(HostileKeySet.table.map(\.document)).count == HostileKeySet.table.count)
+    // Of a key, then of the whole document.
+    #expect(
+      Set(HostileKeySet.table.map(\.reason)) == [
+        "malformed", "kid_missing", "kid_invalid", "kid_duplicate", "symmetric_key", "private_key", "type_not_supported",
+        "curve_not_supported", "algorithm_not_supported", "use_not_allowed", "number_invalid", "modulus_size", "modulus_even",
+        "exponent_invalid", "key_refused", "key_set_not_json", "key_set_without_keys", "key_set_too_many_keys",
+        "key_set_too_large", "the key set has no usable key",
+      ])
   }
 }

@@ -1,8 +1,13 @@
 import EventLoop
 import JSON
+import Outbound
+import ParleyAPI
+import RPC
+import ServiceKit
+import TestSupport
 import Testing
 
-@Suite("Key outages")
+@Suite("Key outages", .serialized)
 struct KeyOutageTests {
   @Test(
     "AUTH-S5: keys down for an hour: people sign in on with the keys from before, and the alarm metrics rise until they are back")
@@ -38,6 +43,75 @@ struct KeyOutageTests {
       fixture.clock.advance(by: .seconds(30))
       #expect(await signIn("last") == "accepted")
       #expect((number(overdue), number(seconds)) == (110, 0))
+    }
+  }
+
+  @Test("AUTH-S5: through the service: keys down for an hour, people sign in on, and what is scraped rises until they are back")
+  func hourThroughTheService() async throws {
+    let settings = [
+      "PARLEY_AUTH_ADMIN_LISTEN": "127.0.0.1:0", "PARLEY_AUTH_SIGN_IN_BURST": "100000", "PARLEY_AUTH_SIGN_IN_PER_MIN": "100000",
+    ]
+    let google = FakeGoogle()
+    google.set { $0.cacheControl = "public, max-age=300" }
+    try await BrokerDatabase.with { database in
+      try await BrokerFixture.with(database, google: google, settings: settings, agesByClock: true) { service in
+        let page = "http://\(try #require(service.instance.addresses.admin))/metrics"
+        @Sendable func scraped(_ name: String) async throws -> Double {
+          let response = try await service.http.send(HTTPRequest(.get, page))
+          let line = (response.text ?? "").split(separator: "\n").first { $0.hasPrefix(name) }
+          return try #require(line.flatMap { $0.split(separator: " ").last }.flatMap { Double($0) }, "\(name)")
+        }
+        let overdue = #"parley_provider_overdue_keys_used_total{keys="google"}"#
+        let seconds = #"parley_provider_keys_overdue_seconds{keys="google"}"#
+        let failed = #"parley_provider_key_fetches_total{keys="google",outcome="failed"}"#
+        _ = try await service.signIn("before")
+        #expect(try await [scraped(overdue), scraped(seconds), scraped(failed)] == [0, 0, 0])
+
+        google.set { $0.keySetFault = .status(503) }
+        service.clock.advance(by: .seconds(300))
+        var before = (overdue: 0.0, failed: 0.0)
+        for minute in 0...60 {
+          let answer = try await service.signIn("minute-\(minute)")
+          #expect(answer.isNewAccount, "minute \(minute)")
+          let now = try await (overdue: scraped(overdue), failed: scraped(failed))
+          #expect(now.overdue > before.overdue && now.failed > before.failed, "minute \(minute): \(before), then \(now)")
+          #expect(try await scraped(seconds) == Double(minute * 60))
+          before = now
+          service.clock.advance(by: .seconds(60))
+        }
+        // So many failures have opened the circuit breaker, which is closed by the machine's own clock.
+        google.set { $0.keySetFault = .none }
+        try await within(.seconds(90)) {
+          var turn = 0
+          while try await scraped(seconds) > 0 {
+            service.clock.advance(by: .seconds(31))
+            turn += 1
+            #expect(try await service.signIn("after-\(turn)").isNewAccount)
+            try await Task.sleep(for: .milliseconds(250))
+          }
+        }
+        let settled = try await scraped(overdue)
+        #expect(try await service.signIn("last").isNewAccount)
+        #expect(try await scraped(overdue) == settled)
+      }
+    }
+  }
+
+  @Test("Keys that stay away longer than the setting allows let nobody in, and say that it is not the person's fault")
+  func tooLong() async throws {
+    let google = FakeGoogle()
+    google.set { $0.cacheControl = "public, max-age=300" }
+    try await BrokerDatabase.with { database in
+      let settings = ["PARLEY_AUTH_JWKS_MAX_AGE": "1h"]
+      try await BrokerFixture.with(database, google: google, settings: settings, agesByClock: true) { service in
+        _ = try await service.signIn("before")
+        google.set { $0.keySetFault = .status(503) }
+        service.clock.advance(by: .seconds(3599))
+        #expect(await ending { () async throws(RPCError) in try await service.signIn("in time") } == "OK")
+        service.clock.advance(by: .seconds(60))
+        let late = await ending { () async throws(RPCError) in try await service.signIn("late") }
+        #expect(late.hasPrefix("UNAVAILABLE "), "\(late)")
+      }
     }
   }
 }

@@ -1,7 +1,9 @@
 import AuthDomain
 import EventLoop
 import Glibc
+import Outbound
 import ParleyAPI
+import PostgreSQL
 import RPC
 import TestSupport
 import Testing

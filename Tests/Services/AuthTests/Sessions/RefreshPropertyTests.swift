@@ -13,11 +13,13 @@ struct RefreshPropertyTests {
   }
 
   @Test(
-    "AUTH-M2: an honest app never loses its session, and never lives on beside a thief", arguments: [RefreshPropertyTests.seed])
+    "AUTH-M2, AUTH-M3: an honest app never loses its session, and never lives on beside a thief",
+    arguments: [RefreshPropertyTests.seed])
   func interleavings(seed: UInt64) async {
     print("refresh property: seed \(seed), \(Self.count) interleavings")
     var ends = 0
     var tokens = 0
+    var rotations = 0
     for number in 0..<Self.count {
       // The tests' own threads are few.
       if number % 1000 == 0 { await Task.yield() }
@@ -28,9 +30,11 @@ struct RefreshPropertyTests {
       }
       ends += outcome.isOver ? 1 : 0
       tokens += outcome.tokens
+      rotations += outcome.keys > 1 ? 1 : 0
     }
-    // What never hands out a token, or never catches anybody, proves nothing.
-    #expect(tokens > Self.count && ends > Self.count / 100, "\(tokens) tokens, \(ends) ends")
+    print("refresh property: \(tokens) tokens, \(ends) ends, \(rotations) with another signing key")
+    // What never hands out a token, never catches anybody or never changes a key proves nothing.
+    #expect(tokens > Self.count && ends > Self.count / 100 && rotations > Self.count / 100)
   }
 
   @Test(
@@ -41,29 +45,38 @@ struct RefreshPropertyTests {
   }
 
   /// Plays one interleaving on the pure state machine.
-  static func play(seed: UInt64, fault: RefreshFault? = nil) -> (violation: String?, isOver: Bool, tokens: Int) {
+  static func play(seed: UInt64, fault: RefreshFault? = nil) -> (violation: String?, isOver: Bool, tokens: Int, keys: Int) {
     var random = SeededRandom(seed)
     var world = RefreshWorld(hasThief: random.below(2) == 0)
+    var policy = KeyRotationWorld.policy
+    // As if nobody knew how long tokens are good for.
+    if fault == .forgetsKeysEarly { (policy.leeway, policy.keySetLifetime) = (.seconds(-150), .seconds(-150)) }
+    var keys = KeyRotationWorld(policy)
     var state = RefreshState(first: digest(0), at: Moment(microseconds: world.now), rules: RefreshWorld.rules)
     var tokens = 0
     for _ in 0..<32 {
       switch world.next(&random) {
       case .show(let generation, let attempt, let actor):
         let answer = show(generation, attempt, &state, at: world.now, fault)
-        if case .token = answer { tokens += 1 }
+        if case .token = answer {
+          tokens += 1
+          keys.sign(random.below(3), at: Moment(microseconds: world.now))
+        }
         world.accept(answer, to: generation, by: actor)
       case .revoke: state.end(.revoked)
-      case .rotateKeys, .pause: break
+      case .rotateKeys: keys.read(random.below(3), at: Moment(microseconds: world.now))
+      case .pause: keys.check(random.below(3), at: Moment(microseconds: world.now))
       }
+      if let violation = keys.violation { return (violation, world.isOver, tokens, keys.generations) }
       if world.isOver || world.violation != nil { break }
     }
     if world.mustLive {
       let generation = world.wakeUp()
       guard case .token = show(generation, 0, &state, at: world.now, fault) else {
-        return ("the honest app cannot go on", world.isOver, tokens)
+        return ("the honest app cannot go on", world.isOver, tokens, keys.generations)
       }
     }
-    return (world.violation, world.isOver, tokens)
+    return (world.violation, world.isOver, tokens, keys.generations)
   }
 
   private static func digest(_ generation: UInt32) -> Digest { Digest(UInt64(generation), 0, 0, 0) }
@@ -108,4 +121,6 @@ enum RefreshFault: CaseIterable {
   case forgetsRepeats
   /// Whoever shows an old token gets a new one.
   case toleratesReuse
+  /// A signing key is forgotten as soon as another one signs.
+  case forgetsKeysEarly
 }

@@ -33,9 +33,9 @@ struct RefreshWorld {
     case show(generation: Int, attempt: UInt64, by: Actor)
     /// End the session, because the person says so.
     case revoke
-    /// Sign with another key: nothing that refreshing knows of.
+    /// Look at the signing keys, and make the next one if that is due.
     case rotateKeys
-    /// Nothing happens at the service.
+    /// Nobody refreshes; access tokens may be shown.
     case pause
   }
 

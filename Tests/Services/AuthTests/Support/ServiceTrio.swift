@@ -1,4 +1,5 @@
 import AuthDomain
+import Glibc
 import JOSE
 import ParleyAPI
 import RPC
@@ -23,13 +24,25 @@ struct ServiceTrio: Sendable {
   static func with(_ body: @escaping @Sendable (ServiceTrio) async throws -> Void) async throws {
     let (google, clock) = (FakeGoogle(), VirtualClock())
     try await BrokerDatabase.with { database in
-      try await BrokerFixture.with(database, google: google, clock: clock, settings: settings) { first in
-        try await BrokerFixture.with(database, google: google, clock: clock, settings: settings) { second in
-          try await BrokerFixture.with(database, google: google, clock: clock, settings: settings) { third in
+      let folders = try database.withFolders(3)
+      try await BrokerFixture.with(folders[0], google: google, clock: clock, settings: settings) { first in
+        try await BrokerFixture.with(folders[1], google: google, clock: clock, settings: settings) { second in
+          try await BrokerFixture.with(folders[2], google: google, clock: clock, settings: settings) { third in
             try await body(ServiceTrio(copies: [first, second, third], clock: clock, database: database))
           }
         }
       }
+    }
+  }
+}
+
+extension BrokerDatabase {
+  /// The same database for so many copies, each with files of its own; they go with the database's folder.
+  fileprivate func withFolders(_ count: Int) throws -> [BrokerDatabase] {
+    try (0..<count).map { number in
+      let folder = "\(directory)/copy-\(number)"
+      guard mkdir(folder, 0o700) == 0 else { throw TestFailure("no folder \(folder)") }
+      return BrokerDatabase(superuser: superuser, directory: folder, servingURL: servingURL)
     }
   }
 }

@@ -19,7 +19,7 @@ public enum AccountKeys {
     "How long two refreshes of one token count as a race of the app with itself. Apps give a refresh up after half of it.")
   /// When ended sessions are forgotten.
   public static let endedRetention = ConfigurationKey<Duration>(
-    "session.endedRetention", default: day * 30, in: .seconds(3600)...day * 365,
+    "session.endedRetention", default: day * 30, in: .seconds(60)...day * 365,
     "How long after its end a session is kept, so that its app can be told why it ended.")
   /// How often other services hear of ended sessions.
   public static let revocationInterval = ConfigurationKey<Duration>(
