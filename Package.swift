@@ -147,6 +147,7 @@ let package = Package(
     floor("Runtime/RPCInProcess", "RPCInProcess", ["MessagesCore", "RPC"]),
 
     // Platform
+    floor("Platform/ErrorReasons", "ErrorReasons", ["RPC"]),
     floor("Platform/JOSE", "JOSE", ["JSON", "COpenSSL"], exclude: ["README.md"]),
     floor("Platform/Outbound", "Outbound", ["EventLoop", "CCurl", log], exclude: ["README.md"]),
     floor(
@@ -158,7 +159,7 @@ let package = Package(
       "Platform/ServiceKit", "ServiceKit",
       [
         "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "WellKnown", "MessagesCore", "JSON", "PostgreSQL", "Outbound",
-        "Telemetry", "JOSE", "CShims", "CNghttp2", "COpenSSL", "CPostgreSQL", "CCurl", log, metrics, arguments,
+        "Telemetry", "JOSE", "ErrorReasons", "CShims", "CNghttp2", "COpenSSL", "CPostgreSQL", "CCurl", log, metrics, arguments,
       ], exclude: ["README.md"]),
 
     // API and providers
@@ -167,7 +168,7 @@ let package = Package(
     floor(
       "Providers/Apple", "AppleProvider", ["OpenID", "EventLoop", "JOSE", "JSON", "Outbound", "RPC", log], exclude: ["README.md"]),
     floor(
-      "Providers/Google", "GoogleProvider", ["OpenID", "EventLoop", "JOSE", "JSON", "Outbound", "RPC", log],
+      "Providers/Google", "GoogleProvider", ["OpenID", "EventLoop", "JOSE", "JSON", "MessagesCore", "Outbound", "RPC", log],
       exclude: ["README.md"]),
     floor(
       "Providers/Parley", "ParleyProvider",
@@ -178,7 +179,7 @@ let package = Package(
       ], exclude: ["README.md"]),
 
     floor(
-      "Providers/RevenueCat", "RevenueCatProvider", ["OpenID", "EventLoop", "JSON", "Outbound", "RPC", log],
+      "Providers/RevenueCat", "RevenueCatProvider", ["OpenID", "EventLoop", "JSON", "MessagesCore", "Outbound", "RPC", log],
       exclude: ["README.md"]),
 
     // Services
@@ -189,11 +190,13 @@ let package = Package(
       [
         "AuthDomain", "AuthStore", "ParleyAPI", "OpenID", "AppleProvider", "GoogleProvider", "RevenueCatProvider", "ServiceKit",
         "EventLoop", "RPC", "RPCServer", "MessagesCore",
-        "WellKnown", "JSON", "JOSE", "Outbound", "PostgreSQL", "Telemetry", log, metrics,
+        "WellKnown", "JSON", "JOSE", "Outbound", "PostgreSQL", "Telemetry", "ErrorReasons", log, metrics,
       ]),
 
     // Client library
-    floor("Client/ClientCore", "ClientCore", ["ParleyAPI", "ConnectWire", "JSON", "MessagesCore", "RPC", "WellKnown"]),
+    floor(
+      "Client/ClientCore", "ClientCore",
+      ["ParleyAPI", "ErrorReasons", "ConnectWire", "JSON", "MessagesCore", "RPC", "WellKnown"]),
 
     // Executables
     executable("parley-auth", at: "Sources/Executables/parley-auth", ["AuthAPI", "ServiceKit"]),

@@ -20,7 +20,7 @@ struct Accounts: Sendable {
   private let context: ServiceContext
   private let now: @Sendable () -> Moment
 
-  init(_ context: ServiceContext, _ providers: IdentityProviders, _ keys: SigningKeys) {
+  init(_ context: ServiceContext, _ providers: IdentityProviders, _ keys: SigningKeys, _ grants: AppleGrants?) {
     let (settings, loops, database, wall) = (context.settings, context.loops.loops, context.database, context.clock)
     let now = context.now
     let rules = Self.rules(settings)
@@ -34,7 +34,8 @@ struct Accounts: Sendable {
       rules: rules,
       signIn: SignInFlow(
         rules: rules, apps: providers.apps, verifier: { providers.verifier($0, for: $1) }, store: SignInStore(database),
-        accounts: accounts, activity: activity, pepper: pepper, limits: limits, issuer: issuer, journal: journal, now: now),
+        accounts: accounts, activity: activity, pepper: pepper, limits: limits, issuer: issuer, grants: grants, journal: journal,
+        now: now),
       refreshing: RefreshFlow(
         rules: rules, apps: providers.apps, store: sessions, pepper: pepper, limits: limits, issuer: issuer, journal: journal,
         now: now),

@@ -10,6 +10,14 @@ public struct Activity: Sendable, Hashable {
     case sessionEnded = "session_ended"
     /// The profile was changed.
     case profileChanged = "profile_changed"
+    /// The person withdrew the app's access at the provider.
+    case consentWithdrawn = "consent_withdrawn"
+    /// The account at the provider is gone.
+    case providerAccountDeleted = "provider_account_deleted"
+    /// Mail to the relay's address is forwarded again.
+    case emailForwardingResumed = "email_forwarding_resumed"
+    /// Mail to the relay's address goes nowhere.
+    case emailForwardingStopped = "email_forwarding_stopped"
   }
 
   /// Whether it was done.
