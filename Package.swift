@@ -324,7 +324,7 @@ let package = Package(
       [
         "ServiceKit", "DemoService", "demo-service", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore",
         "WellKnown",
-        "Outbound", "PostgreSQL", "JOSE", "JSON", "Telemetry", "TestAPI", "TestSupport", log,
+        "Outbound", "PostgreSQL", "JOSE", "JSON", "Telemetry", "ErrorReasons", "TestAPI", "TestSupport", log,
       ]),
     tests(
       "Services/AuthTests",
@@ -332,7 +332,7 @@ let package = Package(
         "AuthDomain", "AuthStore", "AuthAPI", "ParleyAPI", "OpenID", "AppleProvider", "GoogleProvider", "RevenueCatProvider",
         "ServiceKit", "EventLoop", "RPC", "RPCServer", "RPCClient", "PostgreSQL", "Outbound", "JOSE", "JSON", "HTTP2",
         "WellKnown",
-        "Telemetry", "TestSupport", log,
+        "Telemetry", "TestSupport", "DemoService", "TestAPI", log,
       ]),
     tests(
       "Providers/ParleyTests",
@@ -344,8 +344,8 @@ let package = Package(
     tests(
       "Executables/ToolTests",
       [
-        "parley", "parley-sandbox", "AppleProvider", "OpenID", "JOSE", "JSON", "TestAPI", "TestSupport", "DynamicMessages",
-        "EventLoop", "HTTP2",
+        "parley", "parley-sandbox", "AppleProvider", "AuthAPI", "AuthDomain", "AuthStore", "OpenID", "JOSE", "JSON", "TestAPI",
+        "TestSupport", "DynamicMessages", "EventLoop", "HTTP2", "PostgreSQL", "RPCClient", "ServiceKit", "Telemetry",
         "MessagesCore", "MessagesWire", "Outbound", "ParleyAPI", "RPC", "RPCServer", "WellKnown", log,
       ]),
   ] + (isFuzzing ? [fuzzer] : [])

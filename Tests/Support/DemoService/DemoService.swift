@@ -76,7 +76,8 @@ public struct DemoService: Service {
           ])
       ] + (paid.map { [$0.0] } ?? []),
       guards: context.settings[isGuarded]
-        ? sessions.map { .sessions($0.authenticator, entitlements: $0.entitlements) } ?? [.session: .authenticator(NobodyMay())] : [:],
+        ? sessions.map { .sessions($0.authenticator, entitlements: $0.entitlements) } ?? [.session: .authenticator(NobodyMay())]
+        : [:],
       http: [
         .get("/hello", allowsHead: true) { _ in .text(200, "hello") },
         .get("/client") { request in .text(200, context.proxies.client(of: request).text) },

@@ -118,7 +118,7 @@ struct NoticeTests {
     }
   }
 
-  @Test("AUTH-M9: what Apple did not sign, and what is not for us, does nothing; a person or a word that nobody knows is acknowledged")
+  @Test("AUTH-M9: what Apple did not sign does nothing; a person or a word that nobody knows is acknowledged")
   func strangers() async throws {
     try await SignInTests.with { service, database in
       let ana = try await service.appleSignIn()
@@ -194,6 +194,29 @@ struct NoticeTests {
       #expect(try await service.deliver(Array("{}".utf8), from: "198.51.100.8").status == 400)
       service.clock.advance(by: .seconds(1))
       for status in [400, 429] { #expect(try await service.deliver(Array("{}".utf8)).status == status) }
+    }
+  }
+
+  @Test("An authorization code has up to 1,024 characters; a longer one, or what is none, is refused before the nonce is used")
+  func codes() async throws {
+    try await SignInTests.with { service, _ in
+      for (code, outcome) in [
+        (String(repeating: "c", count: 1024), "OK"), ("", "OK"),
+        (String(repeating: "c", count: 1025), "INVALID_ARGUMENT INVALID_ARGUMENT"),
+        ("c d", "INVALID_ARGUMENT INVALID_ARGUMENT"), ("c\u{0}d", "INVALID_ARGUMENT INVALID_ARGUMENT"),
+      ] {
+        let nonce = try await service.nonce(.apple)
+        let token = try service.appleToken(nonce: nonce.providerNonce)
+        func signIn(_ code: String) async -> String {
+          await ending { () async throws(RPCError) in
+            try await service.auth.signInWithApple(
+              .init(identityToken: token, nonce: nonce.nonce, authorizationCode: code), options: service.from())
+          }
+        }
+        #expect(await signIn(code) == outcome)
+        if outcome != "OK" { #expect(await signIn("c") == "OK") }
+        service.clock.advance(by: .seconds(1))
+      }
     }
   }
 

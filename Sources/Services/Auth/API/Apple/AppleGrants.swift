@@ -182,8 +182,9 @@ struct AppleGrants: ProviderGrantRevoking {
   private func rewrap(_ token: ProviderGrantStore.HeldToken) async throws(DatabaseError) -> Bool {
     let purpose = Self.purpose("token", token.grant)
     let box: SealedBox
-    do throws(SealingError) { box = try sealing.seal(sealing.open(SealedBox(bytes: token.sealed), for: purpose), for: purpose) } catch
-    { return false }
+    do throws(SealingError) {
+      box = try sealing.seal(sealing.open(SealedBox(bytes: token.sealed), for: purpose), for: purpose)
+    } catch { return false }
     _ = try await store.rewrap(token, as: box.bytes, with: box.keyID)
     return true
   }

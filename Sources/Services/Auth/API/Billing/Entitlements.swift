@@ -1,6 +1,7 @@
 public import AuthDomain
 internal import AuthStore
 internal import PostgreSQL
+internal import ServiceKit
 
 /// Whether people's subscriptions run: what is known here, and what RevenueCat says when it has to be asked.
 ///

@@ -5,6 +5,7 @@ internal import Logging
 internal import Metrics
 internal import OpenID
 internal import PostgreSQL
+internal import ServiceKit
 internal import Synchronization
 
 /// Asks RevenueCat about accounts, one question at a time for each, and keeps what it answers.
