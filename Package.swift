@@ -147,6 +147,7 @@ let package = Package(
     floor("Runtime/RPCInProcess", "RPCInProcess", ["MessagesCore", "RPC"]),
 
     // Platform
+    floor("Platform/ErrorReasons", "ErrorReasons", ["RPC"]),
     floor("Platform/JOSE", "JOSE", ["JSON", "COpenSSL"], exclude: ["README.md"]),
     floor("Platform/Outbound", "Outbound", ["EventLoop", "CCurl", log], exclude: ["README.md"]),
     floor(
@@ -158,7 +159,7 @@ let package = Package(
       "Platform/ServiceKit", "ServiceKit",
       [
         "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "WellKnown", "MessagesCore", "JSON", "PostgreSQL", "Outbound",
-        "Telemetry", "JOSE", "CShims", "CNghttp2", "COpenSSL", "CPostgreSQL", "CCurl", log, metrics, arguments,
+        "Telemetry", "JOSE", "ErrorReasons", "CShims", "CNghttp2", "COpenSSL", "CPostgreSQL", "CCurl", log, metrics, arguments,
       ], exclude: ["README.md"]),
 
     // API and providers
@@ -167,7 +168,7 @@ let package = Package(
     floor(
       "Providers/Apple", "AppleProvider", ["OpenID", "EventLoop", "JOSE", "JSON", "Outbound", "RPC", log], exclude: ["README.md"]),
     floor(
-      "Providers/Google", "GoogleProvider", ["OpenID", "EventLoop", "JOSE", "JSON", "Outbound", "RPC", log],
+      "Providers/Google", "GoogleProvider", ["OpenID", "EventLoop", "JOSE", "JSON", "MessagesCore", "Outbound", "RPC", log],
       exclude: ["README.md"]),
     floor(
       "Providers/Parley", "ParleyProvider",
@@ -178,7 +179,7 @@ let package = Package(
       ], exclude: ["README.md"]),
 
     floor(
-      "Providers/RevenueCat", "RevenueCatProvider", ["OpenID", "EventLoop", "JSON", "Outbound", "RPC", log],
+      "Providers/RevenueCat", "RevenueCatProvider", ["OpenID", "EventLoop", "JSON", "MessagesCore", "Outbound", "RPC", log],
       exclude: ["README.md"]),
 
     // Services
@@ -189,11 +190,13 @@ let package = Package(
       [
         "AuthDomain", "AuthStore", "ParleyAPI", "OpenID", "AppleProvider", "GoogleProvider", "RevenueCatProvider", "ServiceKit",
         "EventLoop", "RPC", "RPCServer", "MessagesCore",
-        "WellKnown", "JSON", "JOSE", "Outbound", "PostgreSQL", "Telemetry", log, metrics,
+        "WellKnown", "JSON", "JOSE", "Outbound", "PostgreSQL", "Telemetry", "ErrorReasons", log, metrics,
       ]),
 
     // Client library
-    floor("Client/ClientCore", "ClientCore", ["ParleyAPI", "ConnectWire", "JSON", "MessagesCore", "RPC", "WellKnown"]),
+    floor(
+      "Client/ClientCore", "ClientCore",
+      ["ParleyAPI", "ErrorReasons", "ConnectWire", "JSON", "MessagesCore", "RPC", "WellKnown"]),
 
     // Executables
     executable("parley-auth", at: "Sources/Executables/parley-auth", ["AuthAPI", "ServiceKit"]),
@@ -321,7 +324,7 @@ let package = Package(
       [
         "ServiceKit", "DemoService", "demo-service", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore",
         "WellKnown",
-        "Outbound", "PostgreSQL", "JOSE", "JSON", "Telemetry", "TestAPI", "TestSupport", log,
+        "Outbound", "PostgreSQL", "JOSE", "JSON", "Telemetry", "ErrorReasons", "TestAPI", "TestSupport", log,
       ]),
     tests(
       "Services/AuthTests",
@@ -329,7 +332,7 @@ let package = Package(
         "AuthDomain", "AuthStore", "AuthAPI", "ParleyAPI", "OpenID", "AppleProvider", "GoogleProvider", "RevenueCatProvider",
         "ServiceKit", "EventLoop", "RPC", "RPCServer", "RPCClient", "PostgreSQL", "Outbound", "JOSE", "JSON", "HTTP2",
         "WellKnown",
-        "Telemetry", "TestSupport", log,
+        "Telemetry", "TestSupport", "DemoService", "TestAPI", log,
       ]),
     tests(
       "Providers/ParleyTests",
@@ -341,8 +344,8 @@ let package = Package(
     tests(
       "Executables/ToolTests",
       [
-        "parley", "parley-sandbox", "AppleProvider", "OpenID", "JOSE", "JSON", "TestAPI", "TestSupport", "DynamicMessages",
-        "EventLoop", "HTTP2",
+        "parley", "parley-sandbox", "AppleProvider", "AuthAPI", "AuthDomain", "AuthStore", "OpenID", "JOSE", "JSON", "TestAPI",
+        "TestSupport", "DynamicMessages", "EventLoop", "HTTP2", "PostgreSQL", "RPCClient", "ServiceKit", "Telemetry",
         "MessagesCore", "MessagesWire", "Outbound", "ParleyAPI", "RPC", "RPCServer", "WellKnown", log,
       ]),
   ] + (isFuzzing ? [fuzzer] : [])

@@ -71,6 +71,10 @@ public enum BillingErrorReason: ProtoEnum {
   case customerNotVerified
   /// A field of the request is missing or out of its bounds; the details say which.
   case invalidArgument
+  /// RevenueCat was asked too often for the caller; `RetryInfo` says when it may be asked again.
+  case rateLimitedUser
+  /// It cannot be told whether a limit was reached.
+  case limiterUnavailable
   /// A number without a name in this version.
   case unrecognized(Int32)
 
@@ -83,6 +87,8 @@ public enum BillingErrorReason: ProtoEnum {
     case 3: self = .customerLinkedElsewhere
     case 4: self = .customerNotVerified
     case 5: self = .invalidArgument
+    case 6: self = .rateLimitedUser
+    case 7: self = .limiterUnavailable
     default: self = .unrecognized(rawValue)
     }
   }
@@ -96,6 +102,8 @@ public enum BillingErrorReason: ProtoEnum {
     case .customerLinkedElsewhere: 3
     case .customerNotVerified: 4
     case .invalidArgument: 5
+    case .rateLimitedUser: 6
+    case .limiterUnavailable: 7
     case .unrecognized(let number): number
     }
   }
@@ -110,6 +118,8 @@ public enum BillingErrorReason: ProtoEnum {
       (3, "ERROR_REASON_CUSTOMER_LINKED_ELSEWHERE"),
       (4, "ERROR_REASON_CUSTOMER_NOT_VERIFIED"),
       (5, "ERROR_REASON_INVALID_ARGUMENT"),
+      (6, "ERROR_REASON_RATE_LIMITED_USER"),
+      (7, "ERROR_REASON_LIMITER_UNAVAILABLE"),
     ]
   )
 }
@@ -636,15 +646,16 @@ extension FileDescriptor {
       HwoLaXNfZW50aXRsZWQYASABKAhSCmlzRW50aXRsZWQSOwoLdmFsaWRfdW50aWwYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wUgp2YWxp\
       ZFVudGlsKroBChFFbnRpdGxlbWVudFN0YXR1cxIiCh5FTlRJVExFTUVOVF9TVEFUVVNfVU5TUEVDSUZJRUQQABIdChlFTlRJVExFTUVOVF9TVEFUVVNf\
       QUNUSVZFEAESHwobRU5USVRMRU1FTlRfU1RBVFVTX1RSSUFMSU5HEAISHwobRU5USVRMRU1FTlRfU1RBVFVTX1BBU1RfRFVFEAMSIAocRU5USVRMRU1F\
-      TlRfU1RBVFVTX0NBTkNFTExFRBAEKvQBCgtFcnJvclJlYXNvbhIcChhFUlJPUl9SRUFTT05fVU5TUEVDSUZJRUQQABImCiJFUlJPUl9SRUFTT05fU1VC\
+      TlRfU1RBVFVTX0NBTkNFTExFRBAEKr4CCgtFcnJvclJlYXNvbhIcChhFUlJPUl9SRUFTT05fVU5TUEVDSUZJRUQQABImCiJFUlJPUl9SRUFTT05fU1VC\
       U0NSSVBUSU9OX1JFUVVJUkVEEAESKAokRVJST1JfUkVBU09OX0VOVElUTEVNRU5UX1VOQVZBSUxBQkxFEAISKgomRVJST1JfUkVBU09OX0NVU1RPTUVS\
       X0xJTktFRF9FTFNFV0hFUkUQAxImCiJFUlJPUl9SRUFTT05fQ1VTVE9NRVJfTk9UX1ZFUklGSUVEEAQSIQodRVJST1JfUkVBU09OX0lOVkFMSURfQVJH\
-      VU1FTlQQBTLbAgoSRW50aXRsZW1lbnRTZXJ2aWNlEm4KDkdldEVudGl0bGVtZW50EigucGFybGV5LmJpbGxpbmcudjEuR2V0RW50aXRsZW1lbnRSZXF1\
-      ZXN0GikucGFybGV5LmJpbGxpbmcudjEuR2V0RW50aXRsZW1lbnRSZXNwb25zZSIHkAIBiLUYBBJuCg9TeW5jRW50aXRsZW1lbnQSKS5wYXJsZXkuYmls\
-      bGluZy52MS5TeW5jRW50aXRsZW1lbnRSZXF1ZXN0GioucGFybGV5LmJpbGxpbmcudjEuU3luY0VudGl0bGVtZW50UmVzcG9uc2UiBIi1GAQSZQoMTGlu\
-      a0N1c3RvbWVyEiYucGFybGV5LmJpbGxpbmcudjEuTGlua0N1c3RvbWVyUmVxdWVzdBonLnBhcmxleS5iaWxsaW5nLnYxLkxpbmtDdXN0b21lclJlc3Bv\
-      bnNlIgSItRgEMpMBChtFbnRpdGxlbWVudERpcmVjdG9yeVNlcnZpY2USdAoQQ2hlY2tFbnRpdGxlbWVudBIqLnBhcmxleS5iaWxsaW5nLnYxLkNoZWNr\
-      RW50aXRsZW1lbnRSZXF1ZXN0GisucGFybGV5LmJpbGxpbmcudjEuQ2hlY2tFbnRpdGxlbWVudFJlc3BvbnNlIgeQAgGItRgHYgZwcm90bzM=
+      VU1FTlQQBRIiCh5FUlJPUl9SRUFTT05fUkFURV9MSU1JVEVEX1VTRVIQBhIkCiBFUlJPUl9SRUFTT05fTElNSVRFUl9VTkFWQUlMQUJMRRAHMtsCChJF\
+      bnRpdGxlbWVudFNlcnZpY2USbgoOR2V0RW50aXRsZW1lbnQSKC5wYXJsZXkuYmlsbGluZy52MS5HZXRFbnRpdGxlbWVudFJlcXVlc3QaKS5wYXJsZXku\
+      YmlsbGluZy52MS5HZXRFbnRpdGxlbWVudFJlc3BvbnNlIgeQAgGItRgEEm4KD1N5bmNFbnRpdGxlbWVudBIpLnBhcmxleS5iaWxsaW5nLnYxLlN5bmNF\
+      bnRpdGxlbWVudFJlcXVlc3QaKi5wYXJsZXkuYmlsbGluZy52MS5TeW5jRW50aXRsZW1lbnRSZXNwb25zZSIEiLUYBBJlCgxMaW5rQ3VzdG9tZXISJi5w\
+      YXJsZXkuYmlsbGluZy52MS5MaW5rQ3VzdG9tZXJSZXF1ZXN0GicucGFybGV5LmJpbGxpbmcudjEuTGlua0N1c3RvbWVyUmVzcG9uc2UiBIi1GAQykwEK\
+      G0VudGl0bGVtZW50RGlyZWN0b3J5U2VydmljZRJ0ChBDaGVja0VudGl0bGVtZW50EioucGFybGV5LmJpbGxpbmcudjEuQ2hlY2tFbnRpdGxlbWVudFJl\
+      cXVlc3QaKy5wYXJsZXkuYmlsbGluZy52MS5DaGVja0VudGl0bGVtZW50UmVzcG9uc2UiB5ACAYi1GAdiBnByb3RvMw==
       """
   )
 }

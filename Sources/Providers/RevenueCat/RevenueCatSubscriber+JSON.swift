@@ -1,4 +1,5 @@
 internal import JSON
+internal import MessagesCore
 
 extension RevenueCatSubscriber {
   /// Reads the answer to `GET /v1/subscribers/{id}`.
@@ -45,9 +46,9 @@ extension RevenueCatSubscriber {
 
   private static func time(_ value: JSONValue?) throws(RevenueCatError) -> Int64? {
     guard let value, !value.isNull else { return nil }
-    guard let time = value.string.flatMap(RevenueCatTime.milliseconds) else {
+    guard let (seconds, nanos) = value.string.flatMap(InternetTime.parse) else {
       throw RevenueCatError(.malformed, detail: "a time")
     }
-    return time
+    return seconds * 1000 + Int64(nanos / 1_000_000)
   }
 }

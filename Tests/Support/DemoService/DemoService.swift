@@ -33,7 +33,7 @@ public struct DemoService: Service {
       gate,
     ] + AuthServiceKeys.all
   /// What it serves.
-  public static let services = [EchoService.descriptor]
+  public static let services = [EchoService.descriptor, PaidService.descriptor]
 
   /// Warns when nobody is let in.
   public static func check(_ settings: Settings) -> [ConfigurationFinding] {
@@ -45,6 +45,16 @@ public struct DemoService: Service {
     let slow = context.settings[stubbornCall]
     let fails = context.settings[failingJob]
     let sessions = try ParleySessions(context)
+    let paid = sessions.map { sessions in
+      (
+        PaidService.routes(PaidHandlers()),
+        HTTPRoute.get("/paid") { request in
+          let fields = request.headerValues("authorization")
+          let caller = try await sessions.subscriptions.caller(presenting: fields.count == 1 ? fields[0] : nil)
+          return .text(200, caller.userID.description)
+        }
+      )
+    }
     let gate = DemoGate(path: context.settings[gate]?.path)
     return ServiceParts(
       services: [
@@ -64,9 +74,10 @@ public struct DemoService: Service {
             .unary(EchoService.Methods.guarded) { _, call in GuardedResponse(caller: try call.caller.userID.description) },
             .unary(EchoService.Methods.fail) { _, _ in throw DemoError() },
           ])
-      ],
+      ] + (paid.map { [$0.0] } ?? []),
       guards: context.settings[isGuarded]
-        ? sessions.map { .sessions($0.authenticator) } ?? [.session: .authenticator(NobodyMay())] : [:],
+        ? sessions.map { .sessions($0.authenticator, entitlements: $0.entitlements) } ?? [.session: .authenticator(NobodyMay())]
+        : [:],
       http: [
         .get("/hello", allowsHead: true) { _ in .text(200, "hello") },
         .get("/client") { request in .text(200, context.proxies.client(of: request).text) },
@@ -82,7 +93,7 @@ public struct DemoService: Service {
         .get("/limited") { _ in
           throw RPCError(.resourceExhausted, "rate limit (user)", details: [.retryInfo(.milliseconds(1_200))])
         },
-      ],
+      ] + (paid.map { [$0.1] } ?? []),
       jobs: [
         BackgroundJob("demo") {
           if fails { throw DemoError() }
@@ -101,6 +112,13 @@ private struct DemoGate: Sendable {
     guard let path else { return }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     if descriptor >= 0 { close(descriptor) }
+  }
+}
+
+/// Tells those who pay who they are.
+private struct PaidHandlers: PaidService.Handlers {
+  func read(_ request: ReadRequest, _ call: CallContext) async throws -> ReadResponse {
+    ReadResponse(caller: try call.caller.userID.description)
   }
 }
 

@@ -45,7 +45,7 @@ public struct TokenBrokerError: Error, Sendable, CustomStringConvertible {
 
   /// What a failed call to the broker means.
   init(_ error: RPCError) {
-    let code = error.isFromHere ? .noResponse : Code(rawValue: error.httpStatus)
+    let code = error.isFromHere ? .noResponse : Code(rawValue: error.toldStatus)
     let text = (error.cause as? AnsweredStatus)?.text ?? error.message
     var message = text.isEmpty ? "Unknown error" : text
     var wait = error.retryAfter

@@ -1,3 +1,4 @@
+import ErrorReasons
 import RPC
 
 extension RPCError {
@@ -10,13 +11,6 @@ extension RPCError {
     }
   }
 
-  /// The HTTP status that came, or that stands for the error.
-  var httpStatus: Int {
-    if let answered = cause as? AnsweredStatus { return answered.status }
-    return switch code {
-    case .invalidArgument where reason == "AUDIO_TOO_LARGE": 413
-    case .failedPrecondition where reason == "SUBSCRIPTION_REQUIRED": 402
-    default: code.httpStatus
-    }
-  }
+  /// The HTTP status that came in the place of an answer, or the one that stands for the error.
+  var toldStatus: Int { (cause as? AnsweredStatus)?.status ?? httpStatus }
 }

@@ -36,6 +36,11 @@ struct SandboxControl: Sendable {
     return token
   }
 
+  /// What Apple would post about an account.
+  func appleNotification(_ wish: JSONObject) async throws -> [UInt8] {
+    try await send(.post, "/sandbox/apple/notification", wish).encoded()
+  }
+
   /// A new signing key; the old ones are taken back at once.
   func rotateKeys() async throws { _ = try await send(.post, "/sandbox/google/rotate-keys", ["withdraw": true]) }
 

@@ -14,6 +14,7 @@ enum SessionSteps {
       return "\(profile?.name ?? "?"), session \(tokens.sessionID.prefix(8)), access for \(tokens.expiresIn?.seconds ?? 0) s"
     },
     DemoStep("sign-in with Apple") { try await appleSignIn($0) },
+    DemoStep("consent withdrawn at Apple") { try await withdrawn($0) },
     DemoStep("refresh at another copy") { try await refresh($0) },
     DemoStep("revoked at another service") { try await revoke($0) },
     DemoStep("tokens for speech and Gemini") { try await capabilities($0) },
@@ -45,18 +46,42 @@ enum SessionSteps {
   }
 
   private static func appleSignIn(_ stage: DemoStage) async throws -> String {
-    let nonce = try await auth(stage).beginSignIn(.init(provider: .apple), options: stranger(stage))
-    let token = try await stage.sandbox.idToken(
-      [
-        "aud": .string(appleAudience), "sub": .string(stage.subject("adam")), "nonce": .string(nonce.providerNonce),
-        "email": .string("adam-\(stage.run)@example.org"),
-      ], of: .apple)
-    let answer = try await auth(stage).signInWithApple(
-      .init(identityToken: token, nonce: nonce.nonce, fullName: .init(givenName: "Adam")), options: stranger(stage))
+    let answer = try await appleSignIn(stage, "Adam")
     guard let profile = answer.profile, profile.name == "Adam", answer.isNewAccount else {
       throw StepFailure(expected: "a new account of Adam", came: answer.profile?.name ?? "none")
     }
     return "\(profile.name), nonce as its SHA-256, new account \(profile.userID.prefix(8))"
+  }
+
+  private static func appleSignIn(_ stage: DemoStage, _ name: String) async throws -> SignInWithAppleResponse {
+    let nonce = try await auth(stage).beginSignIn(.init(provider: .apple), options: stranger(stage))
+    let token = try await stage.sandbox.idToken(
+      [
+        "aud": .string(appleAudience), "sub": .string(stage.subject(name)), "nonce": .string(nonce.providerNonce),
+        "email": .string("\(name)-\(stage.run)@example.org"),
+      ], of: .apple)
+    return try await auth(stage).signInWithApple(
+      .init(identityToken: token, nonce: nonce.nonce, fullName: .init(givenName: name)), options: stranger(stage))
+  }
+
+  /// The person takes the app's access back in Apple's settings, and Apple tells us.
+  private static func withdrawn(_ stage: DemoStage) async throws -> String {
+    let tokens = try await appleSignIn(stage, "Willa").tokens ?? .init()
+    let notice = try await stage.sandbox.appleNotification([
+      "type": "consent-revoked", "aud": .string(appleAudience), "sub": .string(stage.subject("Willa")),
+    ])
+    let posted = try await stage.outside.http.send(
+      HTTPRequest(
+        .post, stage.places.edgeHTTPS + "/webhooks/apple/notifications", headers: ["Content-Type": "application/json"],
+        body: notice))
+    guard posted.status == 200 else { throw StepFailure(expected: "200", came: "\(posted.status)") }
+    let error = try await refusal {
+      _ = try await auth(stage).refreshSession(.init(refreshToken: tokens.refreshToken), options: stranger(stage))
+    }
+    guard let error, error.reason == "CONSENT_REVOKED" else {
+      throw StepFailure(expected: "CONSENT_REVOKED", came: error.map { "\($0)" } ?? "tokens")
+    }
+    return "Apple's notification taken, \(error.code.name) CONSENT_REVOKED"
   }
 
   /// What `deploy/local/services.sh` gives the demo's app.

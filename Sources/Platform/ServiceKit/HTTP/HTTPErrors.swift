@@ -1,3 +1,4 @@
+internal import ErrorReasons
 internal import JSON
 public import RPC
 public import RPCServer
@@ -41,20 +42,6 @@ extension HTTPServerResponse {
     let status = error.httpStatus
     if status == 401 { headers.append(("www-authenticate", "Bearer")) }
     return .text(status, error.message, headers: headers)
-  }
-}
-
-extension RPCError {
-  /// The HTTP status of the code, refined by the reason where HTTP has a status of its own for it.
-  public var httpStatus: Int {
-    switch code {
-    case .invalidArgument where reason?.hasSuffix("_TOO_LARGE") == true: 413
-    case .failedPrecondition where reason == "SUBSCRIPTION_REQUIRED": 402
-    case .failedPrecondition where reason == "CAPABILITY_STOPPED": 403
-    // That of the first app, which took it for a fault of the server's.
-    case .unavailable where reason == "ENTITLEMENT_UNAVAILABLE": 500
-    default: code.httpStatus
-    }
   }
 }
 

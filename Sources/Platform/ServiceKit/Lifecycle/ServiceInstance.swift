@@ -76,7 +76,7 @@ public final class ServiceInstance: Sendable {
     _ service: S.Type, _ settings: Settings, _ activation: SocketActivation, _ log: Logger, _ clock: WallClock,
     _ resources: ServiceResources
   ) async throws {
-    let health = HealthStatus(services: S.services.map(\.name))
+    let health = HealthStatus()
     try await resources.connect(S.self, settings, health, log)
     let context = ServiceContext(
       settings: settings, loops: resources.loops, outbound: resources.outbound, log: log, clock: clock, health: health,
@@ -84,6 +84,8 @@ public final class ServiceInstance: Sendable {
       proxies: TrustedProxies(settings[StandardKeys.trustedProxies]),
       connectedDatabase: resources.database)
     let parts = try await S.build(context)
+    // A service may declare what its settings then leave out.
+    health.serve(parts.services.map(\.descriptor.name))
     let assembly = try ServerAssembly(S.self, parts, settings, health, log, resources)
     let server = assembly.server(on: resources.loops)
     let certificates = try CertificateReloader(settings, log, resources.telemetry.registry)

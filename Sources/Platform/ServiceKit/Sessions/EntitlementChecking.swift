@@ -24,6 +24,22 @@ public struct SubscriptionAuthenticator: Authenticator {
   public func authenticate(_ call: any ServerCall) async throws {
     if try !sessions.admitAtOnce(call) { try await sessions.authenticate(call) }
     guard let caller = call.values[Caller.Key.self] else { throw SessionRefusal.missingAuthorization.rpcError }
+    try await admit(caller)
+  }
+
+  /// Judges a request that is no RPC, by its access token.
+  ///
+  /// - Parameter authorization: The request's one field of that name; nil where there is none, or more than one.
+  /// - Returns: Who calls, and has paid.
+  /// - Throws: ``RPC/RPCError`` as ``authenticate(_:)``. Thrown on by the route, it is answered with 402 and the hints that lead to
+  ///   the paywall where there is no subscription.
+  public func caller(presenting authorization: String?) async throws(RPCError) -> Caller {
+    let caller = try await sessions.caller(presenting: authorization)
+    try await admit(caller)
+    return caller
+  }
+
+  private func admit(_ caller: Caller) async throws(RPCError) {
     let isEntitled: Bool
     do { isEntitled = try await entitlements.isEntitled(caller) } catch is CancellationError {
       throw RPCError(.cancelled, "the call was cancelled")

@@ -1,3 +1,4 @@
+internal import JOSE
 internal import JSON
 internal import Outbound
 
@@ -9,6 +10,15 @@ public struct AppleTokenGrant: Sendable, Hashable {
   public let identityToken: String?
   /// The access token: Apple has no use for it but revoking it.
   public let accessToken: String?
+
+  /// Whose grant it is, by the identity token. OpenID Connect Core 1.0, section 3.1.3.7: what came from the token endpoint itself over
+  /// TLS need not prove its issuer by a signature. Nil when there is no such token, or it names nobody.
+  public var subject: String? {
+    guard let parts = identityToken?.split(separator: ".", omittingEmptySubsequences: false), parts.count == 3,
+      let payload = Base64URL.decode(String(parts[1])), let claims = try? JSONParser.parse(payload).object
+    else { return nil }
+    return claims["sub"]?.string
+  }
 
   init(_ body: [UInt8]) throws(AppleTokenError) {
     guard let object = try? JSONParser.parse(body).object else {

@@ -1,6 +1,7 @@
 internal import EventLoop
 internal import JSON
 public import Logging
+internal import MessagesCore
 public import OpenID
 internal import Outbound
 
@@ -75,7 +76,7 @@ public final class Impersonation: CloudTokenSource {
     guard let value = object?["accessToken"]?.string, TokenAnswer.isToken(value) else {
       return .failure(.init(error: MintError(.malformed, detail: "no accessToken"), mayPass: false))
     }
-    guard let end = object?["expireTime"]?.string.flatMap(InternetTime.seconds) else {
+    guard let end = object?["expireTime"]?.string.flatMap(InternetTime.parse)?.seconds else {
       return .failure(.init(error: MintError(.malformed, detail: "no expireTime"), mayPass: false))
     }
     // It lives no longer than was asked for, whatever a clock that is ahead of ours makes of it.

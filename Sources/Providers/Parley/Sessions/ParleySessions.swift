@@ -11,6 +11,10 @@ internal import Telemetry
 public struct ParleySessions: Sendable {
   /// The guard of methods of SESSION access.
   public let authenticator: SessionAuthenticator
+  /// Who has paid.
+  public let entitlements: AskedEntitlements
+  /// The guard of what only those are served who have paid.
+  public let subscriptions: SubscriptionAuthenticator
   /// What hears of sessions that have ended.
   public let revocations: WatchedRevocations
   /// What runs beside the server.
@@ -37,12 +41,14 @@ public struct ParleySessions: Sendable {
       .keySet(url: url), policy: KeyPolicy(), over: context.outbound, on: loop, clock: clock, log: context.log,
       named: "parley", metrics: context.metrics)
     self.revocations = revocations
+    entitlements = AskedEntitlements(over: channel, clock: wall)
     authenticator = SessionAuthenticator(
       SessionPolicy(
         issuer: settings[AuthServiceKeys.issuer], audience: settings[AuthServiceKeys.audience],
         leeway: settings[AuthServiceKeys.leeway]),
       keys: FetchedSessionKeys(cache), revocations: revocations, loops: context.loops.loops, clock: wall,
       metrics: context.metrics)
+    subscriptions = SubscriptionAuthenticator(authenticator, entitlements)
     jobs = [
       BackgroundJob("revocations") {
         do { try await revocations.run() } catch {

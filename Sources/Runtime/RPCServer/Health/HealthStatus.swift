@@ -6,6 +6,7 @@ internal import Synchronization
 /// life cycle itself). Once it drains it never serves again.
 public final class HealthStatus: Sendable {
   private struct State {
+    var services: Set<String>
     var unmet: Set<String> = ["started"]
     var isDraining = false
     var watchers: [Int: AsyncStream<Bool>.Continuation] = [:]
@@ -13,12 +14,20 @@ public final class HealthStatus: Sendable {
     var isServing: Bool { unmet.isEmpty && !isDraining }
   }
 
-  /// The full names of the services that are served.
-  public let services: Set<String>
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
   /// Not serving until ``started()``.
-  public init(services: some Sequence<String>) { self.services = Set(services) }
+  ///
+  /// - Parameter services: The full names of the services that are served, where they are known already.
+  public init(services: some Sequence<String> = []) { state = Mutex(State(services: Set(services))) }
+
+  /// The full names of the services that are served.
+  public var services: Set<String> { state.withLock { $0.services } }
+
+  /// Says what is served, before anybody can ask: those who watch a service are not told that it came later.
+  ///
+  /// - Parameter services: The full names.
+  public func serve(_ services: some Sequence<String>) { state.withLock { $0.services = Set(services) } }
 
   /// Whether the process serves.
   public var isServing: Bool { state.withLock { $0.isServing } }

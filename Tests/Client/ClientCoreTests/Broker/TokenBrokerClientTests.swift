@@ -91,6 +91,7 @@ struct TokenBrokerClientTests {
       (RPCError(.permissionDenied, "wrong domain"), 403), (RPCError(.notFound, "no"), 404), (RPCError(.unimplemented, "no"), 405),
       (RPCError(.aborted, "no"), 409), (RPCError(.alreadyExists, "no"), 409), (RPCError(.internal, "token mint failed"), 500),
       (RPCError(.failedPrecondition, "pay", details: [Self.info("SUBSCRIPTION_REQUIRED")]), 402),
+      (RPCError(.failedPrecondition, "stopped", details: [Self.info("CAPABILITY_STOPPED")]), 403),
       (RPCError(.unavailable, "no keys", details: [Self.info("KEYS_UNAVAILABLE")]), 503),
       (RPCError(.deadlineExceeded, "late", details: [Self.info("UPSTREAM")]), 504), (RPCError(.unavailable, "nobody there"), -1),
       (RPCError(.internal, ""), 500),

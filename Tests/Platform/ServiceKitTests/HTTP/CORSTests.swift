@@ -1,3 +1,4 @@
+import ErrorReasons
 import RPC
 import RPCServer
 import ServiceKit
@@ -75,13 +76,15 @@ struct CORSTests {
     #expect(RPCError(code, "x").httpStatus == status)
   }
 
-  @Test("Two reasons have a status of their own")
+  @Test("Some reasons have a status of their own, where they come with their code")
   func reasons() {
     let error = { (code: StatusCode, reason: String) in
       RPCError(code, "x", details: [.errorInfo(reason: reason, domain: "parley", metadata: [:])]).httpStatus
     }
     #expect(error(.failedPrecondition, "SUBSCRIPTION_REQUIRED") == 402)
-    #expect(error(.invalidArgument, "AUDIO_TOO_LARGE") == 413)
+    #expect(error(.invalidArgument, "AUDIO_TOO_LARGE") == 413 && error(.invalidArgument, "TOO_LARGE_A_STEP") == 400)
+    #expect(error(.failedPrecondition, "CAPABILITY_STOPPED") == 403 && error(.unavailable, "CAPABILITY_STOPPED") == 503)
+    #expect(error(.unavailable, "ENTITLEMENT_UNAVAILABLE") == 500 && error(.unavailable, "KEYS_UNAVAILABLE") == 503)
   }
 
   @Test(

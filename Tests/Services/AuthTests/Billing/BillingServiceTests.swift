@@ -1,3 +1,4 @@
+import AuthAPI
 import AuthDomain
 import JSON
 import Outbound
@@ -327,6 +328,48 @@ struct BillingServiceTests {
     }
   }
 
+  // MARK: Limits
+
+  @Test("B-50: a person has RevenueCat asked as often as the limit says, by RPC and by the first app's paths together")
+  func limited() async throws {
+    let limits = ["PARLEY_AUTH_ENTITLEMENT_SYNC_PER_MIN": "60", "PARLEY_AUTH_ENTITLEMENT_SYNC_BURST": "3"]
+    try await BillingFixture.with(settings: limits) { billing in
+      let claim = #"{"isActive":true,"isEntitled":true}"#
+      let path = "/api/settings/subscription-status"
+      _ = try await billing.sync(Self.ana)
+      let unverified = await #expect(throws: RPCError.self) { try await billing.link(Self.anonymous, to: Self.ana) }
+      #expect(unverified?.reason == "CUSTOMER_NOT_VERIFIED")
+      #expect(try await billing.put(path, claim, as: Self.ana).status == 200)
+      let asked = billing.revenueCat.asked.count
+      let synced = await #expect(throws: RPCError.self) { try await billing.sync(Self.ana) }
+      let linked = await #expect(throws: RPCError.self) { try await billing.link(Self.anonymous, to: Self.ana) }
+      for error in [synced, linked] {
+        #expect(error?.code == .resourceExhausted && error?.reason == "RATE_LIMITED_USER" && error?.retryAfter == .seconds(1))
+      }
+      let claimed = try await billing.put(path, claim, as: Self.ana)
+      #expect(claimed.status == 429 && claimed.headers["retry-after"] == "1")
+      #expect(billing.revenueCat.asked.count == asked)
+      // What is wrong by itself takes nothing; what is known is told without limit; others have limits of their own.
+      let bad = await #expect(throws: RPCError.self) { try await billing.link("", to: Self.ana) }
+      #expect(bad?.code == .invalidArgument)
+      for _ in 0..<5 { _ = try await billing.get(Self.ana) }
+      _ = try await billing.sync(Self.ben)
+      billing.clock.advance(by: .seconds(1))
+      _ = try await billing.sync(Self.ana)
+      let again = await #expect(throws: RPCError.self) { try await billing.sync(Self.ana) }
+      #expect(again?.reason == "RATE_LIMITED_USER")
+    }
+  }
+
+  @Test("Where nobody can say how often a person has asked, RevenueCat is not asked")
+  func limiterAway() async throws {
+    try await BillingFixture.with { billing in
+      try await billing.database.script("alter table auth.rate_limit rename to lost")
+      let error = await #expect(throws: RPCError.self) { try await billing.sync(Self.ana) }
+      #expect(error?.code == .unavailable && error?.reason == "LIMITER_UNAVAILABLE" && billing.revenueCat.asked.isEmpty)
+    }
+  }
+
   // MARK: The first app's paths
 
   @Test("B-50: the first app's claim is judged and unlocks nothing; a customer that is not verified is 409, a missing one 400")
@@ -367,6 +410,13 @@ struct BillingServiceTests {
       #expect(response.status == 404)
       let error = await #expect(throws: RPCError.self) { try await billing.check(Self.ana) }
       #expect(error?.code == .unimplemented)
+      // And health knows of no such service, though the program could serve it.
+      let health = GRPCHealthV1.Health.Client(billing.channel)
+      let unknown = await #expect(throws: RPCError.self) {
+        try await health.check(.init(service: Billing.services[0].name), options: .timeout(.seconds(30)))
+      }
+      #expect(unknown?.code == .notFound)
+      #expect(try await health.check(.init(), options: .timeout(.seconds(30))).status == .serving)
     }
   }
 }

@@ -7,7 +7,7 @@ extension JSONMessageReader {
   ) throws(DecodeError) {
     switch descriptor.wellKnown {
     case .timestamp:
-      guard let (seconds, nanos) = json.string.flatMap(JSONTimestamp.parse) else {
+      guard let (seconds, nanos) = json.string.flatMap(InternetTime.parse) else {
         throw DecodeError(.invalidValue, "a timestamp is not RFC 3339 of the years 1 to 9999")
       }
       slots.set(seconds, at: descriptor.fields[0].offset)

@@ -1,36 +1,12 @@
-/// `google.protobuf.Timestamp` in JSON: RFC 3339, years 1 to 9999, with 0, 3, 6 or 9 digits of a second.
+/// `google.protobuf.Timestamp` in JSON: RFC 3339 in UTC, years 1 to 9999, with 0, 3, 6 or 9 digits of a second. ``InternetTime`` reads it.
 enum JSONTimestamp {
-  static let range: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
-
   static func text(seconds: Int64, nanos: Int32) -> String? {
-    guard range.contains(seconds), (0...999_999_999).contains(nanos) else { return nil }
+    guard InternetTime.range.contains(seconds), (0...999_999_999).contains(nanos) else { return nil }
     let days = (seconds - (seconds % 86_400 + 86_400) % 86_400) / 86_400
     let second = Int(seconds - days * 86_400)
     let (year, month, day) = CivilDate.date(daysSinceEpoch: Int(days))
     let time = "\(pad(second / 3600, 2)):\(pad(second / 60 % 60, 2)):\(pad(second % 60, 2))"
     return "\(pad(year, 4))-\(pad(month, 2))-\(pad(day, 2))T\(time)\(fraction(nanos))Z"
-  }
-
-  static func parse(_ text: String) -> (seconds: Int64, nanos: Int32)? {
-    var scanner = DigitScanner(text)
-    guard let year = scanner.number(4), scanner.take("-"), let month = scanner.number(2), scanner.take("-"),
-      let day = scanner.number(2), scanner.take("T"), let hour = scanner.number(2), scanner.take(":"),
-      let minute = scanner.number(2), scanner.take(":"), let second = scanner.number(2),
-      year >= 1, (1...12).contains(month), (1...CivilDate.days(inMonth: month, year: year)).contains(day), hour < 24, minute < 60,
-      second < 60
-    else { return nil }
-    guard let nanos = scanner.fraction() else { return nil }
-    var offset = 0
-    if !scanner.take("Z") {
-      let sign = scanner.take("+") ? 1 : scanner.take("-") ? -1 : 0
-      guard sign != 0, let hours = scanner.number(2), scanner.take(":"), let minutes = scanner.number(2), hours < 24, minutes < 60
-      else { return nil }
-      offset = sign * (hours * 3600 + minutes * 60)
-    }
-    guard scanner.isAtEnd else { return nil }
-    let days = CivilDate.daysSinceEpoch(year: year, month: month, day: day)
-    let seconds = Int64(days) * 86_400 + Int64(hour * 3600 + minute * 60 + second - offset)
-    return range.contains(seconds) ? (seconds, nanos) : nil
   }
 
   static func pad(_ number: Int, _ width: Int) -> String {

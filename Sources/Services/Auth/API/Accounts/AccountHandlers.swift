@@ -43,7 +43,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
     try await answer(call) { client in
       let exchange = SignInFlow.Request(
         app: request.app, provider: .apple, token: request.identityToken, tokenField: "identity_token", nonce: request.nonce,
-        device: request.device, name: request.fullName?.givenName)
+        device: request.device, name: request.fullName?.givenName, code: request.authorizationCode)
       let (tokens, account, isNew) = try await signIn.exchange(exchange, for: client)
       return .init(tokens: tokens, profile: account.message, isNewAccount: isNew)
     }

@@ -17,6 +17,8 @@ struct SignInFlow: Sendable {
     var device: ParleyAPI.Device?
     /// The person's name, where the app was told.
     var name: String?
+    /// The authorization code that came with the token.
+    var code: String?
   }
 
   /// A nonce that was issued.
@@ -36,6 +38,8 @@ struct SignInFlow: Sendable {
   let pepper: RefreshPepperStore
   let limits: AccountLimits
   let issuer: SessionIssuer
+  /// What keeps codes; nil where nobody could exchange them.
+  let grants: AppleGrants?
   let journal: AccountJournal
   let now: @Sendable () -> Moment
 
@@ -63,6 +67,7 @@ struct SignInFlow: Sendable {
     guard !request.token.isEmpty else { throw AccountRefusal(field: request.tokenField, "the provider's token") }
     guard !request.nonce.isEmpty else { throw AccountRefusal(field: "nonce", "the nonce that BeginSignIn issued") }
     let device = try AuthDomain.Device(request.device)
+    let code = try Self.code(request.code)
     let identity = try await verified(request.token, verifier)
     guard Base64URL.decode(request.nonce)?.count == NonceRule.byteCount else {
       throw AccountRefusal(.nonceUnknown, detail: "nonce_malformed")
@@ -91,6 +96,10 @@ struct SignInFlow: Sendable {
     case .signedIn(let account, let isNew):
       var session = session
       (session.user, session.expiresAt) = (account.id, state.expiresAt)
+      if let code, let grants {
+        let grant = ProviderGrant(user: account.id, provider: provider, clientID: identity.audience)
+        await grants.keep(code: code, of: identity.subject, for: grant)
+      }
       return (try await issuer.tokens(session, refresh: token, at: now), account, isNew)
     }
   }
@@ -137,6 +146,16 @@ struct SignInFlow: Sendable {
     } catch {
       journal.notNoted("\(error)")
     }
+  }
+
+  /// Nil when there is none.
+  private static func code(_ text: String?) throws(AccountRefusal) -> String? {
+    guard let text, !text.isEmpty else { return nil }
+    guard text.utf8.count <= AppleGrants.longestCode, text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+      throw AccountRefusal(
+        field: "authorization_code", "at most \(AppleGrants.longestCode) characters of ASCII, and no blanks among them")
+    }
+    return text
   }
 
   private static func identifier(at now: Moment) -> UUID { .v7(at: Timestamp(microseconds: now.microseconds)) }

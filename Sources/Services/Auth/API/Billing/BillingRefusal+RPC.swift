@@ -9,7 +9,8 @@ extension BillingRefusal {
   var rpcError: RPCError {
     var details: [ErrorDetail] = []
     if kind != .cancelled { details.append(.errorInfo(reason: kind.reason, domain: Self.domain, metadata: [:])) }
-    if kind == .unavailable { details.append(.retryInfo(.seconds(1))) }
+    if let retryAfter { details.append(.retryInfo(retryAfter)) }
+    if kind.code == .unavailable { details.append(.retryInfo(.seconds(1))) }
     if kind == .invalidArgument { details.append(.badRequest([.init(field: field, description: detail)])) }
     return RPCError(kind.code, kind.text, details: details, cause: self)
   }
@@ -18,6 +19,8 @@ extension BillingRefusal {
   var httpStatus: Int {
     switch kind {
     case .unavailable: 500
+    case .limited: 429
+    case .limiterUnavailable: 503
     case .linkedElsewhere, .notVerified: 409
     case .invalidArgument: 400
     case .cancelled: 499
@@ -28,7 +31,8 @@ extension BillingRefusal {
 extension BillingRefusal.Kind {
   var code: StatusCode {
     switch self {
-    case .unavailable: .unavailable
+    case .unavailable, .limiterUnavailable: .unavailable
+    case .limited: .resourceExhausted
     case .linkedElsewhere: .alreadyExists
     case .notVerified: .failedPrecondition
     case .invalidArgument: .invalidArgument
@@ -42,6 +46,8 @@ extension BillingRefusal.Kind {
     case .unavailable: "ENTITLEMENT_UNAVAILABLE"
     case .linkedElsewhere: "CUSTOMER_LINKED_ELSEWHERE"
     case .notVerified: "CUSTOMER_NOT_VERIFIED"
+    case .limited: "RATE_LIMITED_USER"
+    case .limiterUnavailable: "LIMITER_UNAVAILABLE"
     case .invalidArgument: "INVALID_ARGUMENT"
     case .cancelled: "CANCELLED"
     }
@@ -53,6 +59,8 @@ extension BillingRefusal.Kind {
     case .unavailable: "cannot tell whether there is a subscription"
     case .linkedElsewhere: "the customer belongs to another account"
     case .notVerified: "RevenueCat does not name this account among the customer's aliases"
+    case .limited: "rate limit (user)"
+    case .limiterUnavailable: "rate limiter unavailable"
     case .invalidArgument: "invalid argument"
     case .cancelled: "cancelled"
     }

@@ -1,6 +1,7 @@
 public import AuthDomain
 internal import AuthStore
 internal import PostgreSQL
+internal import ServiceKit
 
 /// Whether people's subscriptions run: what is known here, and what RevenueCat says when it has to be asked.
 ///
@@ -16,6 +17,8 @@ public struct Entitlements: Sendable {
     var syncPatience = Duration.seconds(10)
     /// How long a "no" of RevenueCat's own stands before it is asked again on behalf of a call.
     var pause = Duration.seconds(5)
+    /// How often a person may have RevenueCat asked.
+    var limit = RateLimit(perMinute: 10, burst: 5)
     /// Everybody is let in: for development alone.
     var isBypassed = false
   }
@@ -23,7 +26,8 @@ public struct Entitlements: Sendable {
   let rules: Rules
   let store: EntitlementStore
   let desk: SubscriberDesk
-  let cache: EntitlementCache
+  let cache: EntitlementMemory
+  let limits: any RateLimiting
   let now: @Sendable () -> Moment
 
   /// Whether an account's subscription runs.
@@ -58,8 +62,13 @@ public struct Entitlements: Sendable {
     }
   }
 
-  /// What RevenueCat says of an account now.
+  /// What RevenueCat says of an account now, because the person wants to know.
   func sync(_ user: UserID) async throws(BillingRefusal) -> EntitlementRecord {
+    try await limit(user)
+    return try await asked(user)
+  }
+
+  private func asked(_ user: UserID) async throws(BillingRefusal) -> EntitlementRecord {
     let record = try await known(user)
     switch try await desk.ask(about: user, as: record.customer ?? CustomerID(user), within: rules.syncPatience) {
     case .applied(let answered): return answered
@@ -73,14 +82,28 @@ public struct Entitlements: Sendable {
     guard let customer = CustomerID(id) else {
       throw BillingRefusal(.invalidArgument, detail: "1 to 1500 characters", field: "original_app_user_id")
     }
+    try await limit(user)
     if let owner = try await owner(of: customer) {
       guard owner == user else { throw BillingRefusal(.linkedElsewhere) }
-      return try await sync(user)
+      return try await asked(user)
     }
     let outcome = try await desk.ask(about: user, as: CustomerID(user), within: rules.syncPatience)
     guard let owner = try await owner(of: customer) else { throw BillingRefusal(.notVerified) }
     guard owner == user, case .applied(let record) = outcome else { throw BillingRefusal(.linkedElsewhere) }
     return record
+  }
+
+  /// RevenueCat bears about one question a second, for all people together.
+  private func limit(_ user: UserID) async throws(BillingRefusal) {
+    let (now, decision): (Moment, LimitDecision)
+    do throws(PortFailure) {
+      now = self.now()
+      decision = try await limits.take(.billing(of: user), rules.limit, at: now)
+    } catch {
+      throw BillingRefusal(error.kind == .cancelled ? .cancelled : .limiterUnavailable, detail: error.reason)
+    }
+    guard case .refused(let until) = decision else { return }
+    throw BillingRefusal(.limited, retryAfter: .seconds(RetryAfter.seconds(until: until, from: now)))
   }
 
   private func owner(of customer: CustomerID) async throws(BillingRefusal) -> UserID? {

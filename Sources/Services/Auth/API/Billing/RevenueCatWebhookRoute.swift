@@ -11,7 +11,7 @@ internal import ServiceKit
 /// `POST /webhooks/revenuecat`: takes an event and answers as soon as it is durable; RevenueCat itself is asked afterwards.
 struct RevenueCatWebhookRoute: Sendable {
   let store: EntitlementStore
-  let cache: EntitlementCache
+  let cache: EntitlementMemory
   /// The whole value of the `Authorization` header, as it was typed in RevenueCat's dashboard.
   let secret: String?
   let log: Logger

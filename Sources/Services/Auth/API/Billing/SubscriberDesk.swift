@@ -5,6 +5,7 @@ internal import Logging
 internal import Metrics
 internal import OpenID
 internal import PostgreSQL
+internal import ServiceKit
 internal import Synchronization
 
 /// Asks RevenueCat about accounts, one question at a time for each, and keeps what it answers.
@@ -13,7 +14,7 @@ final class SubscriberDesk: Sendable {
 
   private let store: EntitlementStore
   private let subscribers: any SubscriberReading
-  private let cache: EntitlementCache
+  private let cache: EntitlementMemory
   private let loop: EventLoop
   private let log: Logger
   private let now: @Sendable () -> Moment
@@ -27,7 +28,7 @@ final class SubscriberDesk: Sendable {
   }
 
   init(
-    _ store: EntitlementStore, _ subscribers: any SubscriberReading, _ cache: EntitlementCache, on loop: EventLoop, log: Logger,
+    _ store: EntitlementStore, _ subscribers: any SubscriberReading, _ cache: EntitlementMemory, on loop: EventLoop, log: Logger,
     now: @escaping @Sendable () -> Moment
   ) {
     self.store = store

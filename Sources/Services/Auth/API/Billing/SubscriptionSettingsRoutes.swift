@@ -1,4 +1,5 @@
 internal import AuthDomain
+internal import ErrorReasons
 internal import JSON
 internal import Logging
 internal import PostgreSQL

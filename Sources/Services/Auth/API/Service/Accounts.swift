@@ -24,7 +24,8 @@ struct Accounts: Sendable {
   private let now: @Sendable () -> Moment
 
   init(
-    _ context: ServiceContext, _ providers: IdentityProviders, _ keys: SigningKeys, subjects: any SubjectHashing
+    _ context: ServiceContext, _ providers: IdentityProviders, _ keys: SigningKeys, _ grants: AppleGrants?,
+    subjects: any SubjectHashing
   ) {
     let (settings, loops, database, wall) = (context.settings, context.loops.loops, context.database, context.clock)
     let now = context.now
@@ -39,7 +40,8 @@ struct Accounts: Sendable {
       rules: rules,
       signIn: SignInFlow(
         rules: rules, apps: providers.apps, verifier: { providers.verifier($0, for: $1) }, store: SignInStore(database),
-        accounts: accounts, activity: activity, pepper: pepper, limits: limits, issuer: issuer, journal: journal, now: now),
+        accounts: accounts, activity: activity, pepper: pepper, limits: limits, issuer: issuer, grants: grants, journal: journal,
+        now: now),
       refreshing: RefreshFlow(
         rules: rules, apps: providers.apps, store: sessions, accounts: accounts, pepper: pepper, limits: limits, issuer: issuer,
         journal: journal, now: now),

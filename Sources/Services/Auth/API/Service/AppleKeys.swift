@@ -35,6 +35,13 @@ public enum AppleKeys {
   public static let timeout = ConfigurationKey<Duration>(
     "apple.timeout", default: .seconds(10), in: .milliseconds(100) ... .seconds(60),
     "How long exchanging or revoking may take, with its repetitions.")
+  /// Notifications a minute for an address.
+  public static let notificationsPerMinute = ConfigurationKey<Int>(
+    "apple.notificationsPerMin", default: 600, in: 1...1_000_000,
+    "Notifications of Apple's a minute, per client address (IPv6: per /64). What is refused, Apple delivers again.")
+  /// An address's burst of notifications.
+  public static let notificationsBurst = ConfigurationKey<Int>(
+    "apple.notificationsBurst", default: 300, in: 1...1_000_000, "Notifications of Apple's at once, per client address.")
   /// The age of tokens.
   public static let maximumTokenAge = ConfigurationKey<Duration>(
     "signIn.maxTokenAge", default: .seconds(600), in: .seconds(60) ... .seconds(86_400),
@@ -42,7 +49,8 @@ public enum AppleKeys {
 
   /// All of them, in the order of documentation.
   static let all: [any ConfigurationKeyDeclaration] = [
-    teamID, keyID, privateKey, issuers, keySetURL, tokenURL, revokeURL, timeout, maximumTokenAge,
+    teamID, keyID, privateKey, issuers, keySetURL, tokenURL, revokeURL, timeout,
+    notificationsPerMinute, notificationsBurst, maximumTokenAge,
   ]
 
   /// What proves the team to Apple; nil when nothing is set.

@@ -40,11 +40,12 @@ public enum AuthService: Service {
   /// Puts it together.
   public static func build(_ context: ServiceContext) async throws -> ServiceParts {
     let (keys, providers) = (try await SigningKeys(context), try IdentityProviders(context))
+    let apple = AppleAccounts(context, providers, keys.sealing)
     let broker = try TokenBroker(context, providers)
-    let accounts = Accounts(context, providers, keys, subjects: broker.pipeline.subjects)
+    let accounts = Accounts(context, providers, keys, apple.grants, subjects: broker.pipeline.subjects)
     try await broker.checkOwnAccount()
     let billing = Billing(context)
-    var parts = [keys.parts, broker.parts, accounts.parts]
+    var parts = [keys.parts, broker.parts, accounts.parts, apple.parts]
     if let billing { parts.append(billing.parts(SessionCallers(sessions: accounts.authenticator))) }
     let entitlements = billing.map { OwnEntitlements(entitlements: $0.entitlements) }
     parts.append(ServiceParts(guards: .sessions(accounts.authenticator, entitlements: entitlements)))

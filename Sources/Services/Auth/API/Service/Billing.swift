@@ -32,14 +32,17 @@ public struct Billing: Sendable {
     let client = RevenueCatClient(
       key: key, base: settings[BillingKeys.address], over: context.outbound, clock: clock, log: context.log)
     let store = EntitlementStore(context.database, entitlements: names)
-    let cache = EntitlementCache()
+    let cache = EntitlementMemory()
     let desk = SubscriberDesk(
       store, RevenueCatSubscribers(client: client, entitlements: names), cache, on: loop, log: context.log, now: now)
     let rules = Entitlements.Rules(
       memory: settings[BillingKeys.memory], checkPatience: settings[BillingKeys.checkTimeout],
       syncPatience: settings[BillingKeys.timeout], pause: settings[BillingKeys.pause],
+      limit: RateLimit(perMinute: settings[BillingKeys.syncPerMinute], burst: settings[BillingKeys.syncBurst]),
       isBypassed: settings[BillingKeys.isBypassed])
-    entitlements = Entitlements(rules: rules, store: store, desk: desk, cache: cache, now: now)
+    entitlements = Entitlements(
+      rules: rules, store: store, desk: desk, cache: cache,
+      limits: SharedLimits(store: RateLimitStore(context.database, loops: context.loops.loops)), now: now)
     webhook = RevenueCatWebhookRoute(
       store: store, cache: cache, secret: settings[BillingKeys.webhookSecret], log: context.log, now: now)
     worker = RereadWorker(

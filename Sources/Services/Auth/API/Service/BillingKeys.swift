@@ -36,6 +36,13 @@ public enum BillingKeys {
   public static let pause = ConfigurationKey<Duration>(
     "entitlementPause", default: .seconds(5), in: .zero ... .seconds(600),
     "How long RevenueCat is not asked again for a person of whom it has just said that there is no subscription.")
+  /// Questions a minute for a person.
+  public static let syncPerMinute = ConfigurationKey<Int>(
+    "entitlementSync.perMin", default: 10, in: 1...1_000_000,
+    "How often a minute a person may have RevenueCat asked (SyncEntitlement, LinkCustomer and the first app's paths).")
+  /// A person's burst of questions.
+  public static let syncBurst = ConfigurationKey<Int>(
+    "entitlementSync.burst", default: 5, in: 1...1_000_000, "The same at once, per person.")
   /// Whether everybody is let in.
   public static let isBypassed = ConfigurationKey<Bool>(
     "entitlementBypass", default: false,
@@ -43,7 +50,8 @@ public enum BillingKeys {
 
   /// All of them, in the order of documentation.
   static let all: [any ConfigurationKeyDeclaration] = [
-    apiKey, webhookSecret, address, entitlements, checkTimeout, timeout, memory, pause, isBypassed,
+    apiKey, webhookSecret, address, entitlements, checkTimeout, timeout, memory, pause, syncPerMinute, syncBurst,
+    isBypassed,
   ]
 
   /// What an operator should know about them together.

@@ -11,6 +11,8 @@ internal import Telemetry
 struct SigningKeys: Sendable {
   let keyring: SigningKeyring
   let signer: AccessTokenSigner
+  /// What secrets are sealed with in the database.
+  let sealing: SealingKeys
   private let context: ServiceContext
 
   /// Reads the keys, and makes the first one.
@@ -29,7 +31,7 @@ struct SigningKeys: Sendable {
       on: context.loops.loops[0], log: context.log, now: context.now)
     signer = AccessTokenSigner(
       keyring, issuer: settings[SigningKeyKeys.issuer], audience: settings[SigningKeyKeys.audience])
-    self.context = context
+    (self.context, self.sealing) = (context, sealing)
     try await keyring.read()
     if let failure = keyring.failure {
       // Whether keys open does not change by waiting.

@@ -14,6 +14,14 @@ public struct Activity: Sendable, Hashable {
     case accountSuspended = "account_suspended"
     /// An operator has opened the account again.
     case accountReinstated = "account_reinstated"
+    /// The person withdrew the app's access at the provider.
+    case consentWithdrawn = "consent_withdrawn"
+    /// The account at the provider is gone.
+    case providerAccountDeleted = "provider_account_deleted"
+    /// Mail to the relay's address is forwarded again.
+    case emailForwardingResumed = "email_forwarding_resumed"
+    /// Mail to the relay's address goes nowhere.
+    case emailForwardingStopped = "email_forwarding_stopped"
   }
 
   /// Whether it was done.

@@ -36,6 +36,10 @@ public struct BillingRefusal: Error, Sendable, Hashable, CustomStringConvertible
     case linkedElsewhere
     /// RevenueCat does not name the account among the customer's aliases.
     case notVerified
+    /// RevenueCat was asked too often for the account.
+    case limited
+    /// Nobody could say whether a limit was reached.
+    case limiterUnavailable
     /// A field is missing or out of its bounds.
     case invalidArgument
     /// The caller gave up.
@@ -48,12 +52,15 @@ public struct BillingRefusal: Error, Sendable, Hashable, CustomStringConvertible
   public let detail: String
   /// The field that is wrong; empty for other kinds.
   public let field: String
+  /// How long the caller should wait, where that is known.
+  public let retryAfter: Duration?
 
   /// A refusal.
-  public init(_ kind: Kind, detail: String = "", field: String = "") {
+  public init(_ kind: Kind, detail: String = "", field: String = "", retryAfter: Duration? = nil) {
     self.kind = kind
     self.detail = detail
     self.field = field
+    self.retryAfter = retryAfter
   }
 
   /// The kind and the detail.

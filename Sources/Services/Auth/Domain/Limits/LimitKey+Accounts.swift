@@ -5,6 +5,12 @@ extension LimitKey {
   /// The bucket of a client address for refreshes.
   public static func refresh(from address: String) -> LimitKey { LimitKey(text: "refresh-ip:\(address)") }
 
+  /// The bucket of a client address for what providers post about accounts.
+  public static func notices(from address: String) -> LimitKey { LimitKey(text: "notice-ip:\(address)") }
+
+  /// The bucket of an account for questions that RevenueCat is asked.
+  public static func billing(of user: UserID) -> LimitKey { LimitKey(text: "billing:\(user)") }
+
   /// The bucket of a session for refreshes.
   public static func refresh(of session: SessionID) -> LimitKey { LimitKey(text: "refresh:\(session)") }
 

@@ -43,7 +43,7 @@ public struct SuspensionStore: Sendable {
           """, ActivityStore.insert(Self.entry(user, state.app, .accountSuspended, at: now, client)),
         ])
       }
-      return try await sessions.end(.all, of: user, .revokedByOperator, at: now, for: client, in: transaction)
+      return try await sessions.end(.all, of: user, .revokedByOperator, at: now, for: client, on: transaction)
     }
   }
 

@@ -158,13 +158,14 @@ public struct SessionStore: Sendable {
     _ selection: Selection, of user: UserID, _ cause: SessionEnd, at now: Moment, for client: Client
   ) async throws(DatabaseError) -> [SessionRecord] {
     try await database.settle(within: patience) { transaction in
-      try await end(selection, of: user, cause, at: now, for: client, in: transaction)
+      try await end(selection, of: user, cause, at: now, for: client, on: transaction)
     }
   }
 
   /// The same as the last part of a transaction: the lock of the feed is held from here to its end.
   func end(
-    _ selection: Selection, of user: UserID, _ cause: SessionEnd, at now: Moment, for client: Client, in transaction: Transaction
+    _ selection: Selection, of user: UserID, _ cause: SessionEnd, at now: Moment, for client: Client,
+    on transaction: Transaction
   ) async throws(DatabaseError) -> [SessionRecord] {
     let only: UUID? = if case .one(let id) = selection { UUID(id) } else { nil }
     let spared: UUID? = if case .allBut(let id) = selection { UUID(id) } else { nil }
