@@ -10,5 +10,6 @@ public enum AuthMigrations {
     Migration(1, "create_broker_tables", createBrokerTables), Migration(2, "create_account_tables", createAccountTables),
     Migration(3, "create_signing_keys", createSigningKeys),
     Migration(4, "create_broker_ledger", createBrokerLedger), Migration(5, "create_entitlements", createEntitlements),
+    Migration(6, "create_jobs", createJobs),
   ]
 }
