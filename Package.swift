@@ -162,6 +162,10 @@ let package = Package(
         "Telemetry", "JOSE", "ErrorReasons", "CShims", "CNghttp2", "COpenSSL", "CPostgreSQL", "CCurl", log, metrics, arguments,
       ], exclude: ["README.md"]),
 
+    floor(
+      "Platform/Jobs", "Jobs", ["EventLoop", "MessagesCore", "MessagesWire", "PostgreSQL", "ServiceKit", "Telemetry", log],
+      exclude: ["README.md"]),
+
     // API and providers
     floor("API", "ParleyAPI", ["MessagesCore", "RPC", "WellKnown"], exclude: ["README.md"]),
     floor("Providers/OpenID", "OpenID", ["EventLoop", "JOSE", "JSON", "Outbound", "Telemetry", log], exclude: ["README.md"]),
@@ -184,12 +188,12 @@ let package = Package(
 
     // Services
     floor("Services/Auth/Domain", "AuthDomain"),
-    floor("Services/Auth/Store", "AuthStore", ["AuthDomain", "EventLoop", "PostgreSQL"]),
+    floor("Services/Auth/Store", "AuthStore", ["AuthDomain", "EventLoop", "Jobs", "PostgreSQL"]),
     floor(
       "Services/Auth/API", "AuthAPI",
       [
         "AuthDomain", "AuthStore", "ParleyAPI", "OpenID", "AppleProvider", "GoogleProvider", "RevenueCatProvider", "ServiceKit",
-        "EventLoop", "RPC", "RPCServer", "MessagesCore",
+        "EventLoop", "Jobs", "RPC", "RPCServer", "MessagesCore",
         "WellKnown", "JSON", "JOSE", "Outbound", "PostgreSQL", "Telemetry", "ErrorReasons", log, metrics,
       ]),
 
@@ -312,6 +316,9 @@ let package = Package(
       ], path: "Tests/Hostile", swiftSettings: settings),
     tests("Platform/JOSETests", ["JOSE", "JSON"]),
     tests("Platform/OutboundTests", ["Outbound", "EventLoop", "HTTP2", "RPC", "RPCServer", "TestSupport", log]),
+    tests(
+      "Platform/JobsTests",
+      ["EventLoop", "Jobs", "MessagesCore", "MessagesWire", "PostgreSQL", "Telemetry", "TestSupport", "WellKnown", log]),
     tests("Platform/PostgreSQLTests", ["PostgreSQL", "EventLoop", "TestSupport", log]),
     tests(
       "Platform/TelemetryTests",

@@ -164,7 +164,17 @@ final class Connection: DescriptorHandler, EndOfTickWork, @unchecked Sendable {
     lastProgress = loop.now
     takeResults(pointer)
     guard state == .open else { return }
+    if settings.hearsNotifications { takeNotifications(pointer) }
+    guard state == .open else { return }
     if !isAlive || PQstatus(pointer) == CONNECTION_BAD { fail(.connection(pointer, "the connection broke")) }
+  }
+
+  private func takeNotifications(_ pointer: OpaquePointer) {
+    while state == .open, let notification = PQnotifies(pointer) {
+      defer { PQfreemem(notification) }
+      owner.connection(
+        self, didHear: String(cString: notification.pointee.relname), String(cString: notification.pointee.extra))
+    }
   }
 
   private func takeResults(_ pointer: OpaquePointer) {

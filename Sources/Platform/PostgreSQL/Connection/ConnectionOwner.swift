@@ -14,4 +14,11 @@ protocol ConnectionOwner: AnyObject {
 
   /// A transaction, step or script has ended; its results or its error are in the request.
   func connection(_ connection: Connection, didFinish request: Request)
+
+  /// A notification arrived on a channel that the session listens to.
+  func connection(_ connection: Connection, didHear channel: String, _ payload: String)
+}
+
+extension ConnectionOwner {
+  func connection(_ connection: Connection, didHear channel: String, _ payload: String) {}
 }

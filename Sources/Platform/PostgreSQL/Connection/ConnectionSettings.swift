@@ -5,6 +5,8 @@ struct ConnectionSettings: Sendable {
   let session: [(name: String, value: String)]
   /// What the connection is for, in logs and after the application's name in `pg_stat_activity`.
   let purpose: String
+  /// Whether notifications are looked for.
+  var hearsNotifications = false
 
   /// The shared connection: reads only, none of them long.
   static func reads(_ configuration: DatabaseConfiguration) -> ConnectionSettings {
@@ -29,6 +31,13 @@ struct ConnectionSettings: Sendable {
   /// A connection that may take its time.
   static func administration(_ configuration: DatabaseConfiguration) -> ConnectionSettings {
     .init(configuration: configuration, session: [("statement_timeout", "0")], purpose: "administration")
+  }
+
+  /// A connection that hears notifications.
+  static func listening(_ configuration: DatabaseConfiguration) -> ConnectionSettings {
+    .init(
+      configuration: configuration, session: [("default_transaction_read_only", "on")], purpose: "notifications",
+      hearsNotifications: true)
   }
 
   /// libpq's keywords and values. `addresses` are what the host's name resolved to; `password` is what was read last.

@@ -52,6 +52,8 @@ public struct SQLType: RawRepresentable, Sendable, Hashable {
   @inlinable public static var jsonb: SQLType { .init(3802) }
   /// boolean[].
   @inlinable public static var boolArray: SQLType { .init(1000) }
+  /// bytea[].
+  @inlinable public static var byteaArray: SQLType { .init(1001) }
   /// smallint[].
   @inlinable public static var int2Array: SQLType { .init(1005) }
   /// integer[].

@@ -1,5 +1,6 @@
 internal import AuthDomain
 internal import AuthStore
+internal import Jobs
 internal import ParleyAPI
 public import PostgreSQL
 public import RPC
@@ -12,6 +13,7 @@ public enum AuthService: Service {
   /// The keys of all of its parts.
   public static let configuration: [any ConfigurationKeyDeclaration] =
     BrokerKeys.all + CloudKeys.all + AppKeys.all + AppleKeys.all + SigningKeyKeys.all + AccountKeys.all + Billing.configuration
+    + JobKeys.all
   /// The broker, the accounts, what other services ask about sessions, and entitlements.
   public static let services: [ServiceDescriptor] =
     [
@@ -45,10 +47,12 @@ public enum AuthService: Service {
     let accounts = Accounts(context, providers, keys, apple.grants, subjects: broker.pipeline.subjects)
     try await broker.checkOwnAccount()
     let billing = Billing(context)
+    let jobs = ServiceJobs(context, schema: "auth")
     var parts = [keys.parts, broker.parts, accounts.parts, apple.parts]
     if let billing { parts.append(billing.parts(SessionCallers(sessions: accounts.authenticator))) }
     let entitlements = billing.map { OwnEntitlements(entitlements: $0.entitlements) }
     parts.append(ServiceParts(guards: .sessions(accounts.authenticator, entitlements: entitlements)))
+    parts.append(jobs.parts([]))
     return ServiceParts(joining: parts)
   }
 }

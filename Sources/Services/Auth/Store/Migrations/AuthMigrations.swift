@@ -12,5 +12,6 @@ public enum AuthMigrations {
     Migration(4, "create_broker_ledger", createBrokerLedger), Migration(5, "create_entitlements", createEntitlements),
     Migration(6, "add_operators", addOperators),
     Migration(7, "create_provider_grants", createProviderGrants),
+    Migration(8, "create_jobs", createJobs),
   ]
 }

@@ -1,0 +1,108 @@
+internal import EventLoop
+internal import PostgreSQL
+
+extension JobQueue {
+  /// What became of a run that failed.
+  enum FailedRun: String {
+    case waits
+    case dead
+    case lost
+  }
+
+  /// Leases at most `most` jobs that are due.
+  ///
+  /// - Parameters:
+  ///   - most: How many.
+  ///   - queue: Of which queue.
+  ///   - kinds: Of which kinds.
+  ///   - worker: Who has them from now on.
+  ///   - lease: For how long.
+  func claim(
+    _ most: Int, from queue: String, kinds: [String], as worker: String, for lease: Duration
+  ) async throws(DatabaseError) -> [ClaimedJob] {
+    let now = now()
+    return try await database.rows(
+      """
+      select * from \(fragment: schema).job_claim(
+        \(now), \(now.advanced(by: lease)), \(worker), \(queue), \(kinds), \(Int32(clamping: most)))
+      """)
+  }
+
+  /// Prolongs leases.
+  ///
+  /// - Returns: The jobs whose runs have lost theirs.
+  func heartbeat(_ runs: [JobRun], for lease: Duration, deadline: MonotonicInstant) async throws(DatabaseError) -> [UUID] {
+    let now = now()
+    return try await database.rows(
+      """
+      select * from \(fragment: schema).job_heartbeat(
+        \(now), \(now.advanced(by: lease)), \(runs.map(\.id)), \(runs.map(\.lease)))
+      """, deadline: deadline)
+  }
+
+  /// Ends runs that succeeded.
+  ///
+  /// - Returns: The jobs whose runs had lost their lease.
+  func finish(_ runs: [(id: UUID, lease: Int64)], in transaction: Transaction? = nil) async throws(DatabaseError) -> [UUID] {
+    let runner: any QueryRunning = transaction ?? database
+    return try await runner.rows(
+      "select * from \(fragment: schema).job_finish(\(now()), \(runs.map(\.id)), \(runs.map(\.lease)))")
+  }
+
+  /// Ends a run that failed.
+  ///
+  /// - Parameters:
+  ///   - again: When the job is tried again; nil: it is dead.
+  ///   - reason: Why it is dead.
+  ///   - error: What happened.
+  func fail(
+    _ run: JobRun, again: Duration?, reason: String, error: String
+  ) async throws(DatabaseError) -> FailedRun {
+    let now = now()
+    let text: String? = try await database.value(
+      """
+      select \(fragment: schema).job_fail(\(now), \(run.id), \(run.lease), \(again.map { now.advanced(by: $0) }), \(reason), \(error))
+      """)
+    return text.flatMap(FailedRun.init) ?? .lost
+  }
+
+  /// Gives runs back as if they had never begun.
+  ///
+  /// - Returns: How many still had their lease.
+  func giveBack(_ runs: [JobRun], deadline: MonotonicInstant) async throws(DatabaseError) -> Int {
+    let count: Int32? = try await database.value(
+      "select \(fragment: schema).job_give_back(\(now()), \(runs.map(\.id)), \(runs.map(\.lease)))", deadline: deadline)
+    return Int(count ?? 0)
+  }
+
+  /// Keeps what a step came to.
+  ///
+  /// - Returns: Whether the run had its lease.
+  func checkpoint(
+    _ id: UUID, _ lease: Int64, _ step: String, _ result: [UInt8], in transaction: Transaction?
+  ) async throws(DatabaseError) -> Bool {
+    let runner: any QueryRunning = transaction ?? database
+    return try await runner.value(
+      "select \(fragment: schema).job_checkpoint(\(now()), \(id), \(lease), \(step), \(result))") ?? false
+  }
+
+  /// What the finished steps of a job came to.
+  func steps(of id: UUID) async throws(DatabaseError) -> [String: [UInt8]] {
+    let rows: [(String, [UInt8])] = try await database.rows(
+      "select name, result from \(fragment: schema).job_step where job_id = \(id)")
+    return Dictionary(rows, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// Whether a run has its lease; if so, it keeps it until the transaction ends.
+  func fence(_ id: UUID, _ lease: Int64, in transaction: Transaction) async throws(DatabaseError) -> Bool {
+    try await transaction.value("select \(fragment: schema).job_fence(\(now()), \(id), \(lease))") ?? false
+  }
+
+  /// Keeps how far a run is.
+  func report(
+    _ id: UUID, _ lease: Int64, _ done: Int, _ total: Int, _ note: String
+  ) async throws(DatabaseError) -> Bool {
+    try await database.value(
+      "select \(fragment: schema).job_progress(\(now()), \(id), \(lease), \(done), \(total), \(note))") ?? false
+  }
+}

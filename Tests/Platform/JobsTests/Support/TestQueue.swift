@@ -1,0 +1,95 @@
+import EventLoop
+import Jobs
+import Logging
+import PostgreSQL
+import Synchronization
+import Telemetry
+import TestSupport
+
+/// A queue in a database of the test's own, used as the serving role, with a clock that the test moves.
+final class TestQueue: Sendable {
+  let test: TestDatabase
+  let database: Database
+  let queue: JobQueue
+  let clock: TestTime
+  let registry = PrometheusRegistry()
+  let metrics: JobMetrics
+
+  private init(_ test: TestDatabase, _ database: Database) {
+    self.test = test
+    self.database = database
+    let clock = TestTime()
+    self.clock = clock
+    queue = JobQueue(schema: "work", database) { clock.now }
+    metrics = JobMetrics(registry)
+  }
+
+  static func with(loops: Int = 1, pool: Int = 8, _ body: (TestQueue) async throws -> Void) async throws {
+    try await TestDatabase.with(loops: loops) { test in
+      _ = try await test.prepare(
+        "work", [Migration(1, "create_jobs", JobsMigration.create(schema: "work", role: "parley_work"))])
+      let change = { (configuration: inout DatabaseConfiguration) in
+        configuration.user = "parley_work"
+        configuration.poolSize = pool
+      }
+      try await test.open(change) { database in try await body(TestQueue(test, database)) }
+    }
+  }
+
+  /// How many rows a table of the queue has.
+  func count(_ table: StaticString) async throws -> Int {
+    try await database.value("select count(*) from \(fragment: table)") ?? 0
+  }
+
+  func worker(_ handlers: JobHandlers, _ settings: WorkerSettings = .quick) -> JobWorker {
+    JobWorker(queue, handlers, settings, on: test.group, log: test.log, metrics: metrics, chance: { 0 })
+  }
+
+  /// Lets a worker work while `body` runs; then stops it and waits for its end.
+  func working(
+    _ handlers: JobHandlers, _ settings: WorkerSettings = .quick, _ body: (JobWorker) async throws -> Void
+  ) async throws {
+    let worker = worker(handlers, settings)
+    let task = Task { try await worker.run() }
+    do {
+      try await body(worker)
+    } catch {
+      task.cancel()
+      _ = await task.result
+      throw error
+    }
+    task.cancel()
+    _ = await task.result
+  }
+
+  /// The samples of a metric, as Prometheus reads them.
+  func samples(_ name: String) -> [String] {
+    String(decoding: registry.exposition(), as: UTF8.self).split(separator: "\n").map(String.init).filter { $0.hasPrefix(name) }
+  }
+}
+
+extension WorkerSettings {
+  /// Looks often, so that tests need not wait.
+  static var quick: WorkerSettings {
+    WorkerSettings(concurrency: 16, lease: .seconds(20), poll: .milliseconds(50), grace: .seconds(2), name: "test")
+  }
+}
+
+/// The time of day, which stands until it is moved.
+final class TestTime: Sendable {
+  private let time = Mutex(Timestamp(seconds: 1_800_000_000))
+
+  var now: Timestamp { time.withLock { $0 } }
+
+  func advance(by duration: Duration) { time.withLock { $0 = $0.advanced(by: duration) } }
+}
+
+/// Asks until the answer is yes, for at most half a minute.
+func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
+  let deadline = MonotonicInstant.now().advanced(by: Duration.seconds(30).withPatience)
+  while try await !condition() {
+    if MonotonicInstant.now() >= deadline { return false }
+    await Task.yield()
+  }
+  return true
+}
