@@ -35,7 +35,7 @@ struct AppleAccounts: Sendable {
       limits: AccountLimits(limits: SharedLimits(store: RateLimitStore(database, loops: loops))),
       limit: RateLimit(
         perMinute: settings[AppleKeys.notificationsPerMinute], burst: settings[AppleKeys.notificationsBurst]),
-      proxies: context.proxies, journal: AccountJournal(context.log), log: context.log, metrics: context.metrics,
+      proxies: context.proxies, journal: AccountJournal(context.log, context.metrics), log: context.log, metrics: context.metrics,
       now: context.now)
     let worker = grants.map { AppleGrantWorker(grants: $0, loop: loops[0], log: context.log) }
     return ServiceParts(http: [route.route], jobs: worker.map { [BackgroundJob("Apple grants", $0.run)] } ?? [])
