@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -9,7 +10,8 @@ from concurrent import futures
 
 import grpc
 
-from stack import CALL, ROOT, Case, Ground, Stack, await_true, run
+from ground import Program
+from stack import BINARIES, CALL, ROOT, Auth, Case, Ground, Stack, await_true, run
 
 MONITORING = ROOT / "deploy/monitoring"
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -63,6 +65,31 @@ def attributes(of):
     return {pair.key: getattr(pair.value, pair.value.WhichOneof("value")) for pair in of.attributes}
 
 
+class Demo(Auth):
+    """A service that is not auth, and lets people in with a session."""
+
+    def __init__(self, stack, auth):
+        self.stack = stack
+        self.port_file = stack.folder / "demo.port"
+        Program.__init__(self, "demo", stack.folder / "demo.log", [BINARIES / "demo-service", "serve"], {
+            "PATH": os.environ["PATH"], "PARLEY_DEMO_LISTEN": "127.0.0.1:0", "PARLEY_DEMO_ADMIN_LISTEN": "127.0.0.1:0",
+            "PARLEY_DEMO_PORT_FILE": str(self.port_file), "PARLEY_DEMO_AUTH_ADDRESS": f"https://localhost:{auth.ports['tls']}",
+            "PARLEY_DEMO_OUTBOUND_CA_FILE": str(stack.ground.ca)})
+        stack.programs.append(self)
+        self.listens()
+
+
+def exported(text):
+    """The names in an exposition, and those of them that say what they are."""
+    known, helped = set(), set(re.findall(r"^# HELP (\S+) \S", text, re.M))
+    for name, kind in re.findall(r"^# TYPE (\S+) (\S+)$", text, re.M):
+        names = {name, *(name + suffix for suffix in ("_bucket", "_sum", "_count") if kind == "histogram")}
+        known |= names
+        if name in helped:
+            helped |= names
+    return known, helped
+
+
 class MonitoringTests(Case):
     @classmethod
     def setUpClass(cls):
@@ -70,6 +97,7 @@ class MonitoringTests(Case):
         cls.stack = Stack(settings={
             "PARLEY_AUTH_TRACE_ENDPOINT": f"http://127.0.0.1:{cls.collector.port}", "PARLEY_AUTH_TRACE_RATIO": "0"})
         cls.auth = cls.stack.copies[0]
+        cls.demo = Demo(cls.stack, cls.auth)
         cls.token = cls.stack.id_token()
         messages = cls.stack.ground.messages
         metadata = cls.stack.metadata(cls.token) + [("traceparent", f"00-{TRACE}-{PARENT}-01")]
@@ -84,18 +112,28 @@ class MonitoringTests(Case):
         cls.collector.server.stop(None).wait()
 
     def test_names(self):
-        """Every metric that the dashboard and the alerts name is exported by a running service."""
+        """Every metric that the dashboard and the alerts name is exported, and explained, by auth or by a service beside it."""
         await_true("the loops' lag was looked at", lambda: self.auth.metric("parley_loop_lag_seconds_count") > 0)
-        text = self.auth.admin("/metrics")[1]
-        known = set()
-        for name, kind in re.findall(r"^# TYPE (\S+) (\S+)$", text, re.M):
-            known |= {name, *(name + suffix for suffix in ("_bucket", "_sum", "_count") if kind == "histogram")}
-        labels = set(re.findall(r"[{,](\w+)=\"", text))
+        texts = [service.admin("/metrics")[1] for service in (self.auth, self.demo)]
+        (own, own_help), (beside, beside_help) = map(exported, texts)
+        labels = set(re.findall(r"[{,](\w+)=\"", "".join(texts)))
         dashboard = json.loads((MONITORING / "dashboard.json").read_text())
         said = json.dumps(dashboard) + (MONITORING / "alerts.yml").read_text()
         named = set(re.findall(r"\b(?:grpc|http|parley|process)_[a-z0-9_]+", said)) - labels
         self.assertGreater(len(named), 30)
-        self.assertEqual(set(), named - known)
+        # What a service knows of sessions that are kept by another one.
+        self.assertEqual({"parley_session_keys_stale_seconds"}, named - own)
+        self.assertEqual(set(), named - own - beside)
+        self.assertEqual(set(), named - own_help - beside_help)
+
+    def test_sessions(self):
+        """Both services say for how long they have heard nothing, and each cause of a logout is counted from the start."""
+        # Nobody let the demo in, so it has heard nothing yet; auth asks its own database.
+        self.assertGreater(self.demo.metric("parley_revocations_silence_seconds"), 1e8)
+        await_true("auth has read what has ended", lambda: self.auth.metric("parley_revocations_silence_seconds") < 5)
+        lines = re.findall(r'^parley_session_ends_total\{cause="(\w+)"\} 0$', self.auth.admin("/metrics")[1], re.M)
+        self.assertEqual(sorted(lines), [
+            "account_deleted", "consent_revoked", "expired", "refresh_reused", "revoked", "revoked_by_operator", "signed_out"])
 
     def test_exposition(self):
         """promtool finds nothing wrong with the names, the types and the help of what is exported."""

@@ -35,6 +35,36 @@ public struct SignedOut: Sendable, Hashable {
 }
 
 extension SignedOut.Cause {
+  /// What has happened, in a sentence for the person. Apps in other languages say it by the cause.
+  public var text: String {
+    switch self {
+    case .signedOut: "You have signed out."
+    case .revoked: "You were signed out from another device."
+    case .refreshReused: "You were signed out, because somebody else may have used your sign-in."
+    case .expired: "You were signed out, because the app was not used for a long time."
+    case .revokedByOperator: "You were signed out by our support team."
+    case .accountDeleted: "Your account was deleted."
+    case .accountSuspended: "Your account is suspended."
+    case .consentRevoked: "You have withdrawn the app's access to your Google or Apple account."
+    case .unknownToken, .other: "You were signed out."
+    }
+  }
+
+  /// What the person should do, in a sentence or two.
+  public var advice: String {
+    switch self {
+    case .signedOut, .revoked, .expired, .unknownToken, .other: "Sign in again to go on."
+    case .refreshReused: "Sign in again, then look at your devices and sign out those that are not yours."
+    case .revokedByOperator: "Sign in again. If you did not expect this, contact support."
+    case .accountDeleted: "If you sign in again, you begin with a new account."
+    case .accountSuspended: "Contact support. Nobody can sign in to the account until then."
+    case .consentRevoked: "Sign in again to give the app access."
+    }
+  }
+
+  /// Whether signing in again helps: not as long as the account is suspended.
+  public var canSignInAgain: Bool { self != .accountSuspended }
+
   /// The domain of the reasons that say what became of a session.
   static let domain = "parley.auth.v1"
 

@@ -8,7 +8,8 @@ enum AuditReport {
   static func row(_ entry: AuditEntry) -> [String] {
     [
       entry.at.map(SessionReport.text) ?? "", entry.action, entry.outcome, entry.reason, entry.actor,
-      entry.userID.isEmpty ? entry.subjectHash : entry.userID, entry.sessionID ?? entry.capability, entry.clientAddress, entry.note,
+      entry.userID.isEmpty ? entry.subjectHash : entry.userID, entry.sessionID ?? entry.capability, entry.clientAddress,
+      entry.note,
     ].map(Printable.text)
   }
 

@@ -174,4 +174,19 @@ struct SessionEndTests {
       #expect(causes == [.revoked, .signedOut])
     }
   }
+
+  @Test("AUTH-B2: every cause of a logout says what has happened and what to do about it; a suspension alone bars the way back")
+  func advice() {
+    let causes = Self.causes.map(\.1) + [.unknownToken, .other("SOMETHING_NEW")]
+    for cause in causes {
+      #expect(cause.text.hasSuffix(".") && cause.advice.hasSuffix(".") && cause.text != cause.advice, "\(cause)")
+      #expect(cause.canSignInAgain == cause.advice.contains("ign in again") || cause == .accountSuspended, "\(cause)")
+      #expect(cause.canSignInAgain != (cause == .accountSuspended))
+    }
+    // What a person must tell apart is told apart.
+    let told = Self.causes.map(\.1.text)
+    #expect(Set(told).count == told.count)
+    #expect(SignedOut.Cause.refreshReused.advice.contains("devices"))
+    for cause in [SignedOut.Cause.accountSuspended, .revokedByOperator] { #expect(cause.advice.contains("support")) }
+  }
 }

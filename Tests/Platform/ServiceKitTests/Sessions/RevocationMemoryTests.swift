@@ -2,6 +2,7 @@ import EventLoop
 import Logging
 import PostgreSQL
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ServiceKit
@@ -94,5 +95,36 @@ struct RevocationMemoryTests {
     cursor = try await feed.read(after: cursor)
     #expect(cursor == 4 && feed.ending(of: UUID(high: 0, low: 4)) == .signedOut)
     #expect(try await feed.ask(UUID(high: 0, low: 9)) == .expired)
+  }
+
+  /// A source that can be away.
+  private final class AwaySource: RevocationSource {
+    private struct Away: Error {}
+    let isAway = Atomic(true)
+    let failures = Tally("readings that failed")
+    func ended(after cursor: Int64) async throws -> (sessions: [RevocationMemory.Ended], cursor: Int64, hasMore: Bool) {
+      guard isAway.load(ordering: .relaxed) else { return ([], cursor, false) }
+      failures.add()
+      throw Away()
+    }
+    func ending(ofStored session: UUID) async throws -> SessionEnding? { nil }
+  }
+
+  @Test("However long revocations cannot be read, that is logged once, and once more when they can be again")
+  func awayOnce() async throws {
+    let (source, log) = (AwaySource(), LogLines())
+    let group = try EventLoopGroup(count: 1, name: "test", blockingThreads: 1)
+    let feed = PolledRevocations(source, log: log.logger, unixSeconds: { 1_800_000_000 })
+    let reading = Task { try await feed.run(on: group.loops[0]) }
+    for round in 1...2 {
+      try await source.failures.reaches(source.failures.value + 3)
+      source.isAway.store(false, ordering: .relaxed)
+      try await log.count.wait { _ in log.containing("ended sessions read again").count == round }
+      #expect(log.containing("ended sessions not read").count == round && log.all.count == 2 * round)
+      source.isAway.store(true, ordering: .relaxed)
+    }
+    reading.cancel()
+    _ = try? await reading.value
+    try await DemoProcess.pool.run { group.shutDown() }
   }
 }

