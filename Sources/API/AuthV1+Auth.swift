@@ -218,6 +218,16 @@ public enum AuthErrorReason: ProtoEnum {
   case accountSuspended
   /// What is asked for needs a sign-in of the last minutes.
   case stepUpRequired
+  /// An account named in the request is not the caller's own.
+  case notYourOwn
+  /// The idempotency key was used for another request.
+  case idempotencyKeyReused
+  /// A request with this idempotency key is running: come again.
+  case idempotencyKeyInUse
+  /// This was done before, and its answer was too large to be kept.
+  case answerNotKept
+  /// Too many calls of one device.
+  case rateLimitedDevice
   /// A number without a name in this version.
   case unrecognized(Int32)
 
@@ -254,6 +264,11 @@ public enum AuthErrorReason: ProtoEnum {
     case 27: self = .limiterUnavailable
     case 28: self = .accountSuspended
     case 29: self = .stepUpRequired
+    case 38: self = .notYourOwn
+    case 39: self = .idempotencyKeyReused
+    case 40: self = .idempotencyKeyInUse
+    case 41: self = .answerNotKept
+    case 42: self = .rateLimitedDevice
     default: self = .unrecognized(rawValue)
     }
   }
@@ -291,6 +306,11 @@ public enum AuthErrorReason: ProtoEnum {
     case .limiterUnavailable: 27
     case .accountSuspended: 28
     case .stepUpRequired: 29
+    case .notYourOwn: 38
+    case .idempotencyKeyReused: 39
+    case .idempotencyKeyInUse: 40
+    case .answerNotKept: 41
+    case .rateLimitedDevice: 42
     case .unrecognized(let number): number
     }
   }
@@ -329,6 +349,11 @@ public enum AuthErrorReason: ProtoEnum {
       (27, "ERROR_REASON_LIMITER_UNAVAILABLE"),
       (28, "ERROR_REASON_ACCOUNT_SUSPENDED"),
       (29, "ERROR_REASON_STEP_UP_REQUIRED"),
+      (38, "ERROR_REASON_NOT_YOUR_OWN"),
+      (39, "ERROR_REASON_IDEMPOTENCY_KEY_REUSED"),
+      (40, "ERROR_REASON_IDEMPOTENCY_KEY_IN_USE"),
+      (41, "ERROR_REASON_ANSWER_NOT_KEPT"),
+      (42, "ERROR_REASON_RATE_LIMITED_DEVICE"),
     ]
   )
 }
@@ -1983,7 +2008,7 @@ public enum AuthService {
     )
     /// Ends the session that calls.
     public static let signOut: MethodDescriptor<SignOutRequest, SignOutResponse> = .init(
-      service: "parley.auth.v1.AuthService", name: "SignOut", kind: .unary, access: .session
+      service: "parley.auth.v1.AuthService", name: "SignOut", kind: .unary, access: .session, idempotency: .idempotent
     )
     /// Lists the caller's sessions, the one that calls among them, the last used first.
     public static let listSessions: MethodDescriptor<ListSessionsRequest, ListSessionsResponse> = .init(
@@ -1991,11 +2016,13 @@ public enum AuthService {
     )
     /// Ends one of the caller's sessions.
     public static let revokeSession: MethodDescriptor<RevokeSessionRequest, RevokeSessionResponse> = .init(
-      service: "parley.auth.v1.AuthService", name: "RevokeSession", kind: .unary, access: .session
+      service: "parley.auth.v1.AuthService", name: "RevokeSession", kind: .unary, access: .session, idempotency: .idempotent,
+      limits: [MethodLimit("account", per: .user, perMinute: 60, burst: 30)]
     )
     /// Ends the caller's other sessions, or all of them.
     public static let revokeSessions: MethodDescriptor<RevokeSessionsRequest, RevokeSessionsResponse> = .init(
-      service: "parley.auth.v1.AuthService", name: "RevokeSessions", kind: .unary, access: .session
+      service: "parley.auth.v1.AuthService", name: "RevokeSessions", kind: .unary, access: .session, idempotency: .idempotent,
+      limits: [MethodLimit("account", per: .user, perMinute: 60, burst: 30)]
     )
     /// Tells the caller's profile.
     public static let getProfile: MethodDescriptor<GetProfileRequest, GetProfileResponse> = .init(
@@ -2003,7 +2030,9 @@ public enum AuthService {
     )
     /// Changes the caller's profile.
     public static let updateProfile: MethodDescriptor<UpdateProfileRequest, UpdateProfileResponse> = .init(
-      service: "parley.auth.v1.AuthService", name: "UpdateProfile", kind: .unary, access: .session
+      service: "parley.auth.v1.AuthService", name: "UpdateProfile", kind: .unary, access: .session, idempotency: .idempotent,
+      limits: [MethodLimit("account", per: .user, perMinute: 60, burst: 30)],
+      owners: { [$0.profile?.userID ?? ""] }
     )
     /// Lists what was done with the caller's account: sign-ins, refreshes refused, sessions ended, tokens brokered. The latest first.
     public static let listActivity: MethodDescriptor<ListActivityRequest, ListActivityResponse> = .init(
@@ -2143,7 +2172,7 @@ public enum SessionDirectoryService {
   public enum Methods {
     /// Streams the sessions that were ended, from `cursor` on, with a heartbeat at least every second.
     public static let watchRevocations: MethodDescriptor<WatchRevocationsRequest, WatchRevocationsResponse> = .init(
-      service: "parley.auth.v1.SessionDirectoryService", name: "WatchRevocations", kind: .serverStreaming, access: .service
+      service: "parley.auth.v1.SessionDirectoryService", name: "WatchRevocations", kind: .serverStreaming, access: .service, idempotency: .noSideEffects
     )
     /// Tells which of some sessions are alive: for a service whose stream is silent.
     public static let checkSessions: MethodDescriptor<CheckSessionsRequest, CheckSessionsResponse> = .init(
@@ -2190,90 +2219,93 @@ public enum SessionDirectoryService {
 extension FileDescriptor {
   /// `parley/auth/v1/auth.proto`.
   public static let parleyAuthV1Auth: FileDescriptor = .init(
-    "parley/auth/v1/auth.proto", dependencies: [.googleProtobufDuration, .googleProtobufFieldMask, .googleProtobufTimestamp, .parleyOptionsV1Access],
+    "parley/auth/v1/auth.proto", dependencies: [.googleProtobufDuration, .googleProtobufFieldMask, .googleProtobufTimestamp, .parleyOptionsV1Access, .parleyOptionsV1Policy],
     base64: """
       ChlwYXJsZXkvYXV0aC92MS9hdXRoLnByb3RvEg5wYXJsZXkuYXV0aC52MRoeZ29vZ2xlL3Byb3RvYnVmL2R1cmF0aW9uLnByb3RvGiBnb29nbGUvcHJv\
       dG9idWYvZmllbGRfbWFzay5wcm90bxofZ29vZ2xlL3Byb3RvYnVmL3RpbWVzdGFtcC5wcm90bxoecGFybGV5L29wdGlvbnMvdjEvYWNjZXNzLnByb3Rv\
-      ImQKEkJlZ2luU2lnbkluUmVxdWVzdBIQCgNhcHAYASABKAlSA2FwcBI8Cghwcm92aWRlchgCIAEoDjIgLnBhcmxleS5hdXRoLnYxLklkZW50aXR5UHJv\
-      dmlkZXJSCHByb3ZpZGVyIrwBChNCZWdpblNpZ25JblJlc3BvbnNlEhQKBW5vbmNlGAEgASgJUgVub25jZRIlCg5wcm92aWRlcl9ub25jZRgCIAEoCVIN\
-      cHJvdmlkZXJOb25jZRItCgRmb3JtGAMgASgOMhkucGFybGV5LmF1dGgudjEuTm9uY2VGb3JtUgRmb3JtEjkKCmV4cGlyZXNfYXQYBCABKAsyGi5nb29n\
-      bGUucHJvdG9idWYuVGltZXN0YW1wUglleHBpcmVzQXQiWQoGRGV2aWNlEhIKBG5hbWUYASABKAlSBG5hbWUSGgoIcGxhdGZvcm0YAiABKAlSCHBsYXRm\
-      b3JtEh8KC2FwcF92ZXJzaW9uGAMgASgJUgphcHBWZXJzaW9uIowBChdTaWduSW5XaXRoR29vZ2xlUmVxdWVzdBIQCgNhcHAYASABKAlSA2FwcBIZCghp\
-      ZF90b2tlbhgCIAEoCVIHaWRUb2tlbhIUCgVub25jZRgDIAEoCVIFbm9uY2USLgoGZGV2aWNlGAQgASgLMhYucGFybGV5LmF1dGgudjEuRGV2aWNlUgZk\
-      ZXZpY2UiqgEKGFNpZ25JbldpdGhHb29nbGVSZXNwb25zZRI1CgZ0b2tlbnMYASABKAsyHS5wYXJsZXkuYXV0aC52MS5TZXNzaW9uVG9rZW5zUgZ0b2tl\
-      bnMSMQoHcHJvZmlsZRgCIAEoCzIXLnBhcmxleS5hdXRoLnYxLlByb2ZpbGVSB3Byb2ZpbGUSJAoOaXNfbmV3X2FjY291bnQYAyABKAhSDGlzTmV3QWNj\
-      b3VudCKsAgoWU2lnbkluV2l0aEFwcGxlUmVxdWVzdBIQCgNhcHAYASABKAlSA2FwcBIlCg5pZGVudGl0eV90b2tlbhgCIAEoCVINaWRlbnRpdHlUb2tl\
-      bhIUCgVub25jZRgDIAEoCVIFbm9uY2USLgoGZGV2aWNlGAQgASgLMhYucGFybGV5LmF1dGgudjEuRGV2aWNlUgZkZXZpY2USOgoJZnVsbF9uYW1lGAUg\
-      ASgLMhgucGFybGV5LmF1dGgudjEuRnVsbE5hbWVIAFIIZnVsbE5hbWWIAQESMgoSYXV0aG9yaXphdGlvbl9jb2RlGAYgASgJSAFSEWF1dGhvcml6YXRp\
-      b25Db2RliAEBQgwKCl9mdWxsX25hbWVCFQoTX2F1dGhvcml6YXRpb25fY29kZSJKCghGdWxsTmFtZRIdCgpnaXZlbl9uYW1lGAEgASgJUglnaXZlbk5h\
-      bWUSHwoLZmFtaWx5X25hbWUYAiABKAlSCmZhbWlseU5hbWUiqQEKF1NpZ25JbldpdGhBcHBsZVJlc3BvbnNlEjUKBnRva2VucxgBIAEoCzIdLnBhcmxl\
-      eS5hdXRoLnYxLlNlc3Npb25Ub2tlbnNSBnRva2VucxIxCgdwcm9maWxlGAIgASgLMhcucGFybGV5LmF1dGgudjEuUHJvZmlsZVIHcHJvZmlsZRIkCg5p\
-      c19uZXdfYWNjb3VudBgDIAEoCFIMaXNOZXdBY2NvdW50IpkCCg1TZXNzaW9uVG9rZW5zEiEKDGFjY2Vzc190b2tlbhgBIAEoCVILYWNjZXNzVG9rZW4S\
-      HQoKdG9rZW5fdHlwZRgCIAEoCVIJdG9rZW5UeXBlEjgKCmV4cGlyZXNfaW4YAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25SCWV4cGlyZXNJ\
-      bhIjCg1yZWZyZXNoX3Rva2VuGAQgASgJUgxyZWZyZXNoVG9rZW4SSAoScmVmcmVzaF9leHBpcmVzX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRp\
-      bWVzdGFtcFIQcmVmcmVzaEV4cGlyZXNBdBIdCgpzZXNzaW9uX2lkGAYgASgJUglzZXNzaW9uSWQiVgoVUmVmcmVzaFNlc3Npb25SZXF1ZXN0EiMKDXJl\
-      ZnJlc2hfdG9rZW4YASABKAlSDHJlZnJlc2hUb2tlbhIYCgdhdHRlbXB0GAIgASgJUgdhdHRlbXB0Ik8KFlJlZnJlc2hTZXNzaW9uUmVzcG9uc2USNQoG\
-      dG9rZW5zGAEgASgLMh0ucGFybGV5LmF1dGgudjEuU2Vzc2lvblRva2Vuc1IGdG9rZW5zIhAKDlNpZ25PdXRSZXF1ZXN0IhEKD1NpZ25PdXRSZXNwb25z\
-      ZSJRChNMaXN0U2Vzc2lvbnNSZXF1ZXN0EhsKCXBhZ2Vfc2l6ZRgBIAEoBVIIcGFnZVNpemUSHQoKcGFnZV90b2tlbhgCIAEoCVIJcGFnZVRva2VuInMK\
-      FExpc3RTZXNzaW9uc1Jlc3BvbnNlEjMKCHNlc3Npb25zGAEgAygLMhcucGFybGV5LmF1dGgudjEuU2Vzc2lvblIIc2Vzc2lvbnMSJgoPbmV4dF9wYWdl\
-      X3Rva2VuGAIgASgJUg1uZXh0UGFnZVRva2VuIv0CCgdTZXNzaW9uEg4KAmlkGAEgASgJUgJpZBIdCgppc19jdXJyZW50GAIgASgIUglpc0N1cnJlbnQS\
-      LgoGZGV2aWNlGAMgASgLMhYucGFybGV5LmF1dGgudjEuRGV2aWNlUgZkZXZpY2USPAoIcHJvdmlkZXIYBCABKA4yIC5wYXJsZXkuYXV0aC52MS5JZGVu\
-      dGl0eVByb3ZpZGVyUghwcm92aWRlchI5CgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcFIJY3JlYXRlZEF0EjwKDGxh\
-      c3RfdXNlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSCmxhc3RVc2VkQXQSIQoMbGFzdF9hZGRyZXNzGAcgASgJUgtsYXN0QWRk\
-      cmVzcxI5CgpleHBpcmVzX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcFIJZXhwaXJlc0F0IjUKFFJldm9rZVNlc3Npb25SZXF1ZXN0\
-      Eh0KCnNlc3Npb25faWQYASABKAlSCXNlc3Npb25JZCIXChVSZXZva2VTZXNzaW9uUmVzcG9uc2UiRAoVUmV2b2tlU2Vzc2lvbnNSZXF1ZXN0EisKEWlu\
-      Y2x1ZGluZ19jdXJyZW50GAEgASgIUhBpbmNsdWRpbmdDdXJyZW50Ii4KFlJldm9rZVNlc3Npb25zUmVzcG9uc2USFAoFY291bnQYASABKAVSBWNvdW50\
-      IhMKEUdldFByb2ZpbGVSZXF1ZXN0IkcKEkdldFByb2ZpbGVSZXNwb25zZRIxCgdwcm9maWxlGAEgASgLMhcucGFybGV5LmF1dGgudjEuUHJvZmlsZVIH\
-      cHJvZmlsZSK3AgoHUHJvZmlsZRIXCgd1c2VyX2lkGAEgASgJUgZ1c2VySWQSEAoDYXBwGAIgASgJUgNhcHASEgoEbmFtZRgDIAEoCVIEbmFtZRIZCgVl\
-      bWFpbBgEIAEoCUgAUgVlbWFpbIgBARIlCg5lbWFpbF92ZXJpZmllZBgFIAEoCFINZW1haWxWZXJpZmllZBIoChBpc19wcml2YXRlX2VtYWlsGAYgASgI\
-      Ug5pc1ByaXZhdGVFbWFpbBI8Cghwcm92aWRlchgHIAEoDjIgLnBhcmxleS5hdXRoLnYxLklkZW50aXR5UHJvdmlkZXJSCHByb3ZpZGVyEjkKCmNyZWF0\
-      ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wUgljcmVhdGVkQXRCCAoGX2VtYWlsIoYBChRVcGRhdGVQcm9maWxlUmVxdWVzdBIx\
-      Cgdwcm9maWxlGAEgASgLMhcucGFybGV5LmF1dGgudjEuUHJvZmlsZVIHcHJvZmlsZRI7Cgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1\
-      Zi5GaWVsZE1hc2tSCnVwZGF0ZU1hc2siSgoVVXBkYXRlUHJvZmlsZVJlc3BvbnNlEjEKB3Byb2ZpbGUYASABKAsyFy5wYXJsZXkuYXV0aC52MS5Qcm9m\
-      aWxlUgdwcm9maWxlIlEKE0xpc3RBY3Rpdml0eVJlcXVlc3QSGwoJcGFnZV9zaXplGAEgASgFUghwYWdlU2l6ZRIdCgpwYWdlX3Rva2VuGAIgASgJUglw\
-      YWdlVG9rZW4icgoUTGlzdEFjdGl2aXR5UmVzcG9uc2USMgoHZW50cmllcxgBIAMoCzIYLnBhcmxleS5hdXRoLnYxLkFjdGl2aXR5UgdlbnRyaWVzEiYK\
-      D25leHRfcGFnZV90b2tlbhgCIAEoCVINbmV4dFBhZ2VUb2tlbiLqAQoIQWN0aXZpdHkSDgoCaWQYASABKAlSAmlkEioKAmF0GAIgASgLMhouZ29vZ2xl\
-      LnByb3RvYnVmLlRpbWVzdGFtcFICYXQSFgoGYWN0aW9uGAMgASgJUgZhY3Rpb24SGAoHb3V0Y29tZRgEIAEoCVIHb3V0Y29tZRIWCgZyZWFzb24YBSAB\
-      KAlSBnJlYXNvbhIiCgpzZXNzaW9uX2lkGAYgASgJSABSCXNlc3Npb25JZIgBARIlCg5jbGllbnRfYWRkcmVzcxgHIAEoCVINY2xpZW50QWRkcmVzc0IN\
-      Cgtfc2Vzc2lvbl9pZCIxChdXYXRjaFJldm9jYXRpb25zUmVxdWVzdBIWCgZjdXJzb3IYASABKANSBmN1cnNvciJsChhXYXRjaFJldm9jYXRpb25zUmVz\
-      cG9uc2USOAoIc2Vzc2lvbnMYASADKAsyHC5wYXJsZXkuYXV0aC52MS5FbmRlZFNlc3Npb25SCHNlc3Npb25zEhYKBmN1cnNvchgCIAEoA1IGY3Vyc29y\
-      IqABCgxFbmRlZFNlc3Npb24SHQoKc2Vzc2lvbl9pZBgBIAEoCVIJc2Vzc2lvbklkEjAKBWNhdXNlGAIgASgOMhoucGFybGV5LmF1dGgudjEuU2Vzc2lv\
-      bkVuZFIFY2F1c2USPwoNbWF0dGVyc191bnRpbBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSDG1hdHRlcnNVbnRpbCI3ChRDaGVja1Nl\
-      c3Npb25zUmVxdWVzdBIfCgtzZXNzaW9uX2lkcxgBIAMoCVIKc2Vzc2lvbklkcyJDChVDaGVja1Nlc3Npb25zUmVzcG9uc2USKgoRYWxpdmVfc2Vzc2lv\
-      bl9pZHMYASADKAlSD2FsaXZlU2Vzc2lvbklkcypwChBJZGVudGl0eVByb3ZpZGVyEiEKHUlERU5USVRZX1BST1ZJREVSX1VOU1BFQ0lGSUVEEAASHAoY\
-      SURFTlRJVFlfUFJPVklERVJfR09PR0xFEAESGwoXSURFTlRJVFlfUFJPVklERVJfQVBQTEUQAipSCglOb25jZUZvcm0SGgoWTk9OQ0VfRk9STV9VTlNQ\
-      RUNJRklFRBAAEhIKDk5PTkNFX0ZPUk1fUkFXEAESFQoRTk9OQ0VfRk9STV9TSEEyNTYQAir+AQoKU2Vzc2lvbkVuZBIbChdTRVNTSU9OX0VORF9VTlNQ\
-      RUNJRklFRBAAEhoKFlNFU1NJT05fRU5EX1NJR05FRF9PVVQQARIXChNTRVNTSU9OX0VORF9SRVZPS0VEEAISHgoaU0VTU0lPTl9FTkRfUkVGUkVTSF9S\
-      RVVTRUQQAxIXChNTRVNTSU9OX0VORF9FWFBJUkVEEAQSIwofU0VTU0lPTl9FTkRfUkVWT0tFRF9CWV9PUEVSQVRPUhAFEh8KG1NFU1NJT05fRU5EX0FD\
-      Q09VTlRfREVMRVRFRBAGEh8KG1NFU1NJT05fRU5EX0NPTlNFTlRfUkVWT0tFRBAHKrYICgtFcnJvclJlYXNvbhIcChhFUlJPUl9SRUFTT05fVU5TUEVD\
-      SUZJRUQQABImCiJFUlJPUl9SRUFTT05fTUlTU0lOR19BVVRIT1JJWkFUSU9OEAESJQohRVJST1JfUkVBU09OX0lOVkFMSURfQUNDRVNTX1RPS0VOEAIS\
-      JQohRVJST1JfUkVBU09OX0FDQ0VTU19UT0tFTl9FWFBJUkVEEAMSIQodRVJST1JfUkVBU09OX0tFWVNfVU5BVkFJTEFCTEUQBBIoCiRFUlJPUl9SRUFT\
-      T05fUkVWT0NBVElPTlNfVU5BVkFJTEFCTEUQBRIcChhFUlJPUl9SRUFTT05fVU5LTk9XTl9BUFAQBhIlCiFFUlJPUl9SRUFTT05fUFJPVklERVJfTk9U\
-      X09GRkVSRUQQBxIhCh1FUlJPUl9SRUFTT05fSU5WQUxJRF9JRF9UT0tFThAIEh4KGkVSUk9SX1JFQVNPTl9OT05DRV9VTktOT1dOEAkSHgoaRVJST1Jf\
-      UkVBU09OX05PTkNFX01JU1NJTkcQChIfChtFUlJPUl9SRUFTT05fTk9OQ0VfTUlTTUFUQ0gQCxIbChdFUlJPUl9SRUFTT05fTk9OQ0VfRk9STRAMEiIK\
-      HkVSUk9SX1JFQVNPTl9JRF9UT0tFTl9SRVBMQVlFRBANEiYKIkVSUk9SX1JFQVNPTl9JTlZBTElEX1JFRlJFU0hfVE9LRU4QDhIeChpFUlJPUl9SRUFT\
-      T05fUkVGUkVTSF9SQUNFRBAPEh8KG0VSUk9SX1JFQVNPTl9SRUZSRVNIX1JFVVNFRBAQEiAKHEVSUk9SX1JFQVNPTl9TRVNTSU9OX0VYUElSRUQQERIj\
-      Ch9FUlJPUl9SRUFTT05fU0VTU0lPTl9TSUdORURfT1VUEBISIAocRVJST1JfUkVBU09OX1NFU1NJT05fUkVWT0tFRBATEiwKKEVSUk9SX1JFQVNPTl9T\
-      RVNTSU9OX1JFVk9LRURfQllfT1BFUkFUT1IQFBIgChxFUlJPUl9SRUFTT05fQUNDT1VOVF9ERUxFVEVEEBUSIAocRVJST1JfUkVBU09OX0NPTlNFTlRf\
-      UkVWT0tFRBAWEiIKHkVSUk9SX1JFQVNPTl9TRVNTSU9OX05PVF9GT1VORBAXEiEKHUVSUk9SX1JFQVNPTl9JTlZBTElEX0FSR1VNRU5UEBgSIAocRVJS\
-      T1JfUkVBU09OX1JBVEVfTElNSVRFRF9JUBAZEiIKHkVSUk9SX1JFQVNPTl9SQVRFX0xJTUlURURfVVNFUhAaEiQKIEVSUk9SX1JFQVNPTl9MSU1JVEVS\
-      X1VOQVZBSUxBQkxFEBsSIgoeRVJST1JfUkVBU09OX0FDQ09VTlRfU1VTUEVOREVEEBwSIQodRVJST1JfUkVBU09OX1NURVBfVVBfUkVRVUlSRUQQHTLQ\
-      CAoLQXV0aFNlcnZpY2USXAoLQmVnaW5TaWduSW4SIi5wYXJsZXkuYXV0aC52MS5CZWdpblNpZ25JblJlcXVlc3QaIy5wYXJsZXkuYXV0aC52MS5CZWdp\
-      blNpZ25JblJlc3BvbnNlIgSItRgBEmsKEFNpZ25JbldpdGhHb29nbGUSJy5wYXJsZXkuYXV0aC52MS5TaWduSW5XaXRoR29vZ2xlUmVxdWVzdBooLnBh\
-      cmxleS5hdXRoLnYxLlNpZ25JbldpdGhHb29nbGVSZXNwb25zZSIEiLUYARJoCg9TaWduSW5XaXRoQXBwbGUSJi5wYXJsZXkuYXV0aC52MS5TaWduSW5X\
-      aXRoQXBwbGVSZXF1ZXN0GicucGFybGV5LmF1dGgudjEuU2lnbkluV2l0aEFwcGxlUmVzcG9uc2UiBIi1GAESZQoOUmVmcmVzaFNlc3Npb24SJS5wYXJs\
-      ZXkuYXV0aC52MS5SZWZyZXNoU2Vzc2lvblJlcXVlc3QaJi5wYXJsZXkuYXV0aC52MS5SZWZyZXNoU2Vzc2lvblJlc3BvbnNlIgSItRgBElAKB1NpZ25P\
-      dXQSHi5wYXJsZXkuYXV0aC52MS5TaWduT3V0UmVxdWVzdBofLnBhcmxleS5hdXRoLnYxLlNpZ25PdXRSZXNwb25zZSIEiLUYBBJiCgxMaXN0U2Vzc2lv\
-      bnMSIy5wYXJsZXkuYXV0aC52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0GiQucGFybGV5LmF1dGgudjEuTGlzdFNlc3Npb25zUmVzcG9uc2UiB5ACAYi1GAQS\
-      YgoNUmV2b2tlU2Vzc2lvbhIkLnBhcmxleS5hdXRoLnYxLlJldm9rZVNlc3Npb25SZXF1ZXN0GiUucGFybGV5LmF1dGgudjEuUmV2b2tlU2Vzc2lvblJl\
-      c3BvbnNlIgSItRgEEmUKDlJldm9rZVNlc3Npb25zEiUucGFybGV5LmF1dGgudjEuUmV2b2tlU2Vzc2lvbnNSZXF1ZXN0GiYucGFybGV5LmF1dGgudjEu\
-      UmV2b2tlU2Vzc2lvbnNSZXNwb25zZSIEiLUYBBJcCgpHZXRQcm9maWxlEiEucGFybGV5LmF1dGgudjEuR2V0UHJvZmlsZVJlcXVlc3QaIi5wYXJsZXku\
-      YXV0aC52MS5HZXRQcm9maWxlUmVzcG9uc2UiB5ACAYi1GAQSYgoNVXBkYXRlUHJvZmlsZRIkLnBhcmxleS5hdXRoLnYxLlVwZGF0ZVByb2ZpbGVSZXF1\
-      ZXN0GiUucGFybGV5LmF1dGgudjEuVXBkYXRlUHJvZmlsZVJlc3BvbnNlIgSItRgEEmIKDExpc3RBY3Rpdml0eRIjLnBhcmxleS5hdXRoLnYxLkxpc3RB\
-      Y3Rpdml0eVJlcXVlc3QaJC5wYXJsZXkuYXV0aC52MS5MaXN0QWN0aXZpdHlSZXNwb25zZSIHkAIBiLUYBDLvAQoXU2Vzc2lvbkRpcmVjdG9yeVNlcnZp\
-      Y2USbQoQV2F0Y2hSZXZvY2F0aW9ucxInLnBhcmxleS5hdXRoLnYxLldhdGNoUmV2b2NhdGlvbnNSZXF1ZXN0GigucGFybGV5LmF1dGgudjEuV2F0Y2hS\
-      ZXZvY2F0aW9uc1Jlc3BvbnNlIgSItRgHMAESZQoNQ2hlY2tTZXNzaW9ucxIkLnBhcmxleS5hdXRoLnYxLkNoZWNrU2Vzc2lvbnNSZXF1ZXN0GiUucGFy\
-      bGV5LmF1dGgudjEuQ2hlY2tTZXNzaW9uc1Jlc3BvbnNlIgeQAgGItRgHYgZwcm90bzM=
+      Gh5wYXJsZXkvb3B0aW9ucy92MS9wb2xpY3kucHJvdG8iZAoSQmVnaW5TaWduSW5SZXF1ZXN0EhAKA2FwcBgBIAEoCVIDYXBwEjwKCHByb3ZpZGVyGAIg\
+      ASgOMiAucGFybGV5LmF1dGgudjEuSWRlbnRpdHlQcm92aWRlclIIcHJvdmlkZXIivAEKE0JlZ2luU2lnbkluUmVzcG9uc2USFAoFbm9uY2UYASABKAlS\
+      BW5vbmNlEiUKDnByb3ZpZGVyX25vbmNlGAIgASgJUg1wcm92aWRlck5vbmNlEi0KBGZvcm0YAyABKA4yGS5wYXJsZXkuYXV0aC52MS5Ob25jZUZvcm1S\
+      BGZvcm0SOQoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSCWV4cGlyZXNBdCJZCgZEZXZpY2USEgoEbmFtZRgBIAEo\
+      CVIEbmFtZRIaCghwbGF0Zm9ybRgCIAEoCVIIcGxhdGZvcm0SHwoLYXBwX3ZlcnNpb24YAyABKAlSCmFwcFZlcnNpb24ijAEKF1NpZ25JbldpdGhHb29n\
+      bGVSZXF1ZXN0EhAKA2FwcBgBIAEoCVIDYXBwEhkKCGlkX3Rva2VuGAIgASgJUgdpZFRva2VuEhQKBW5vbmNlGAMgASgJUgVub25jZRIuCgZkZXZpY2UY\
+      BCABKAsyFi5wYXJsZXkuYXV0aC52MS5EZXZpY2VSBmRldmljZSKqAQoYU2lnbkluV2l0aEdvb2dsZVJlc3BvbnNlEjUKBnRva2VucxgBIAEoCzIdLnBh\
+      cmxleS5hdXRoLnYxLlNlc3Npb25Ub2tlbnNSBnRva2VucxIxCgdwcm9maWxlGAIgASgLMhcucGFybGV5LmF1dGgudjEuUHJvZmlsZVIHcHJvZmlsZRIk\
+      Cg5pc19uZXdfYWNjb3VudBgDIAEoCFIMaXNOZXdBY2NvdW50IqwCChZTaWduSW5XaXRoQXBwbGVSZXF1ZXN0EhAKA2FwcBgBIAEoCVIDYXBwEiUKDmlk\
+      ZW50aXR5X3Rva2VuGAIgASgJUg1pZGVudGl0eVRva2VuEhQKBW5vbmNlGAMgASgJUgVub25jZRIuCgZkZXZpY2UYBCABKAsyFi5wYXJsZXkuYXV0aC52\
+      MS5EZXZpY2VSBmRldmljZRI6CglmdWxsX25hbWUYBSABKAsyGC5wYXJsZXkuYXV0aC52MS5GdWxsTmFtZUgAUghmdWxsTmFtZYgBARIyChJhdXRob3Jp\
+      emF0aW9uX2NvZGUYBiABKAlIAVIRYXV0aG9yaXphdGlvbkNvZGWIAQFCDAoKX2Z1bGxfbmFtZUIVChNfYXV0aG9yaXphdGlvbl9jb2RlIkoKCEZ1bGxO\
+      YW1lEh0KCmdpdmVuX25hbWUYASABKAlSCWdpdmVuTmFtZRIfCgtmYW1pbHlfbmFtZRgCIAEoCVIKZmFtaWx5TmFtZSKpAQoXU2lnbkluV2l0aEFwcGxl\
+      UmVzcG9uc2USNQoGdG9rZW5zGAEgASgLMh0ucGFybGV5LmF1dGgudjEuU2Vzc2lvblRva2Vuc1IGdG9rZW5zEjEKB3Byb2ZpbGUYAiABKAsyFy5wYXJs\
+      ZXkuYXV0aC52MS5Qcm9maWxlUgdwcm9maWxlEiQKDmlzX25ld19hY2NvdW50GAMgASgIUgxpc05ld0FjY291bnQimQIKDVNlc3Npb25Ub2tlbnMSIQoM\
+      YWNjZXNzX3Rva2VuGAEgASgJUgthY2Nlc3NUb2tlbhIdCgp0b2tlbl90eXBlGAIgASgJUgl0b2tlblR5cGUSOAoKZXhwaXJlc19pbhgDIAEoCzIZLmdv\
+      b2dsZS5wcm90b2J1Zi5EdXJhdGlvblIJZXhwaXJlc0luEiMKDXJlZnJlc2hfdG9rZW4YBCABKAlSDHJlZnJlc2hUb2tlbhJIChJyZWZyZXNoX2V4cGly\
+      ZXNfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wUhByZWZyZXNoRXhwaXJlc0F0Eh0KCnNlc3Npb25faWQYBiABKAlSCXNlc3Npb25J\
+      ZCJWChVSZWZyZXNoU2Vzc2lvblJlcXVlc3QSIwoNcmVmcmVzaF90b2tlbhgBIAEoCVIMcmVmcmVzaFRva2VuEhgKB2F0dGVtcHQYAiABKAlSB2F0dGVt\
+      cHQiTwoWUmVmcmVzaFNlc3Npb25SZXNwb25zZRI1CgZ0b2tlbnMYASABKAsyHS5wYXJsZXkuYXV0aC52MS5TZXNzaW9uVG9rZW5zUgZ0b2tlbnMiEAoO\
+      U2lnbk91dFJlcXVlc3QiEQoPU2lnbk91dFJlc3BvbnNlIlEKE0xpc3RTZXNzaW9uc1JlcXVlc3QSGwoJcGFnZV9zaXplGAEgASgFUghwYWdlU2l6ZRId\
+      CgpwYWdlX3Rva2VuGAIgASgJUglwYWdlVG9rZW4icwoUTGlzdFNlc3Npb25zUmVzcG9uc2USMwoIc2Vzc2lvbnMYASADKAsyFy5wYXJsZXkuYXV0aC52\
+      MS5TZXNzaW9uUghzZXNzaW9ucxImCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlSDW5leHRQYWdlVG9rZW4i/QIKB1Nlc3Npb24SDgoCaWQYASABKAlSAmlk\
+      Eh0KCmlzX2N1cnJlbnQYAiABKAhSCWlzQ3VycmVudBIuCgZkZXZpY2UYAyABKAsyFi5wYXJsZXkuYXV0aC52MS5EZXZpY2VSBmRldmljZRI8Cghwcm92\
+      aWRlchgEIAEoDjIgLnBhcmxleS5hdXRoLnYxLklkZW50aXR5UHJvdmlkZXJSCHByb3ZpZGVyEjkKCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJv\
+      dG9idWYuVGltZXN0YW1wUgljcmVhdGVkQXQSPAoMbGFzdF91c2VkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcFIKbGFzdFVzZWRB\
+      dBIhCgxsYXN0X2FkZHJlc3MYByABKAlSC2xhc3RBZGRyZXNzEjkKCmV4cGlyZXNfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wUgll\
+      eHBpcmVzQXQiNQoUUmV2b2tlU2Vzc2lvblJlcXVlc3QSHQoKc2Vzc2lvbl9pZBgBIAEoCVIJc2Vzc2lvbklkIhcKFVJldm9rZVNlc3Npb25SZXNwb25z\
+      ZSJEChVSZXZva2VTZXNzaW9uc1JlcXVlc3QSKwoRaW5jbHVkaW5nX2N1cnJlbnQYASABKAhSEGluY2x1ZGluZ0N1cnJlbnQiLgoWUmV2b2tlU2Vzc2lv\
+      bnNSZXNwb25zZRIUCgVjb3VudBgBIAEoBVIFY291bnQiEwoRR2V0UHJvZmlsZVJlcXVlc3QiRwoSR2V0UHJvZmlsZVJlc3BvbnNlEjEKB3Byb2ZpbGUY\
+      ASABKAsyFy5wYXJsZXkuYXV0aC52MS5Qcm9maWxlUgdwcm9maWxlIr0CCgdQcm9maWxlEh0KB3VzZXJfaWQYASABKAlCBKC1GAFSBnVzZXJJZBIQCgNh\
+      cHAYAiABKAlSA2FwcBISCgRuYW1lGAMgASgJUgRuYW1lEhkKBWVtYWlsGAQgASgJSABSBWVtYWlsiAEBEiUKDmVtYWlsX3ZlcmlmaWVkGAUgASgIUg1l\
+      bWFpbFZlcmlmaWVkEigKEGlzX3ByaXZhdGVfZW1haWwYBiABKAhSDmlzUHJpdmF0ZUVtYWlsEjwKCHByb3ZpZGVyGAcgASgOMiAucGFybGV5LmF1dGgu\
+      djEuSWRlbnRpdHlQcm92aWRlclIIcHJvdmlkZXISOQoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSCWNyZWF0ZWRB\
+      dEIICgZfZW1haWwihgEKFFVwZGF0ZVByb2ZpbGVSZXF1ZXN0EjEKB3Byb2ZpbGUYASABKAsyFy5wYXJsZXkuYXV0aC52MS5Qcm9maWxlUgdwcm9maWxl\
+      EjsKC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFza1IKdXBkYXRlTWFzayJKChVVcGRhdGVQcm9maWxlUmVzcG9uc2US\
+      MQoHcHJvZmlsZRgBIAEoCzIXLnBhcmxleS5hdXRoLnYxLlByb2ZpbGVSB3Byb2ZpbGUiUQoTTGlzdEFjdGl2aXR5UmVxdWVzdBIbCglwYWdlX3NpemUY\
+      ASABKAVSCHBhZ2VTaXplEh0KCnBhZ2VfdG9rZW4YAiABKAlSCXBhZ2VUb2tlbiJyChRMaXN0QWN0aXZpdHlSZXNwb25zZRIyCgdlbnRyaWVzGAEgAygL\
+      MhgucGFybGV5LmF1dGgudjEuQWN0aXZpdHlSB2VudHJpZXMSJgoPbmV4dF9wYWdlX3Rva2VuGAIgASgJUg1uZXh0UGFnZVRva2VuIuoBCghBY3Rpdml0\
+      eRIOCgJpZBgBIAEoCVICaWQSKgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wUgJhdBIWCgZhY3Rpb24YAyABKAlSBmFjdGlvbhIY\
+      CgdvdXRjb21lGAQgASgJUgdvdXRjb21lEhYKBnJlYXNvbhgFIAEoCVIGcmVhc29uEiIKCnNlc3Npb25faWQYBiABKAlIAFIJc2Vzc2lvbklkiAEBEiUK\
+      DmNsaWVudF9hZGRyZXNzGAcgASgJUg1jbGllbnRBZGRyZXNzQg0KC19zZXNzaW9uX2lkIjEKF1dhdGNoUmV2b2NhdGlvbnNSZXF1ZXN0EhYKBmN1cnNv\
+      chgBIAEoA1IGY3Vyc29yImwKGFdhdGNoUmV2b2NhdGlvbnNSZXNwb25zZRI4CghzZXNzaW9ucxgBIAMoCzIcLnBhcmxleS5hdXRoLnYxLkVuZGVkU2Vz\
+      c2lvblIIc2Vzc2lvbnMSFgoGY3Vyc29yGAIgASgDUgZjdXJzb3IioAEKDEVuZGVkU2Vzc2lvbhIdCgpzZXNzaW9uX2lkGAEgASgJUglzZXNzaW9uSWQS\
+      MAoFY2F1c2UYAiABKA4yGi5wYXJsZXkuYXV0aC52MS5TZXNzaW9uRW5kUgVjYXVzZRI/Cg1tYXR0ZXJzX3VudGlsGAMgASgLMhouZ29vZ2xlLnByb3Rv\
+      YnVmLlRpbWVzdGFtcFIMbWF0dGVyc1VudGlsIjcKFENoZWNrU2Vzc2lvbnNSZXF1ZXN0Eh8KC3Nlc3Npb25faWRzGAEgAygJUgpzZXNzaW9uSWRzIkMK\
+      FUNoZWNrU2Vzc2lvbnNSZXNwb25zZRIqChFhbGl2ZV9zZXNzaW9uX2lkcxgBIAMoCVIPYWxpdmVTZXNzaW9uSWRzKnAKEElkZW50aXR5UHJvdmlkZXIS\
+      IQodSURFTlRJVFlfUFJPVklERVJfVU5TUEVDSUZJRUQQABIcChhJREVOVElUWV9QUk9WSURFUl9HT09HTEUQARIbChdJREVOVElUWV9QUk9WSURFUl9B\
+      UFBMRRACKlIKCU5vbmNlRm9ybRIaChZOT05DRV9GT1JNX1VOU1BFQ0lGSUVEEAASEgoOTk9OQ0VfRk9STV9SQVcQARIVChFOT05DRV9GT1JNX1NIQTI1\
+      NhACKv4BCgpTZXNzaW9uRW5kEhsKF1NFU1NJT05fRU5EX1VOU1BFQ0lGSUVEEAASGgoWU0VTU0lPTl9FTkRfU0lHTkVEX09VVBABEhcKE1NFU1NJT05f\
+      RU5EX1JFVk9LRUQQAhIeChpTRVNTSU9OX0VORF9SRUZSRVNIX1JFVVNFRBADEhcKE1NFU1NJT05fRU5EX0VYUElSRUQQBBIjCh9TRVNTSU9OX0VORF9S\
+      RVZPS0VEX0JZX09QRVJBVE9SEAUSHwobU0VTU0lPTl9FTkRfQUNDT1VOVF9ERUxFVEVEEAYSHwobU0VTU0lPTl9FTkRfQ09OU0VOVF9SRVZPS0VEEAcq\
+      7wkKC0Vycm9yUmVhc29uEhwKGEVSUk9SX1JFQVNPTl9VTlNQRUNJRklFRBAAEiYKIkVSUk9SX1JFQVNPTl9NSVNTSU5HX0FVVEhPUklaQVRJT04QARIl\
+      CiFFUlJPUl9SRUFTT05fSU5WQUxJRF9BQ0NFU1NfVE9LRU4QAhIlCiFFUlJPUl9SRUFTT05fQUNDRVNTX1RPS0VOX0VYUElSRUQQAxIhCh1FUlJPUl9S\
+      RUFTT05fS0VZU19VTkFWQUlMQUJMRRAEEigKJEVSUk9SX1JFQVNPTl9SRVZPQ0FUSU9OU19VTkFWQUlMQUJMRRAFEhwKGEVSUk9SX1JFQVNPTl9VTktO\
+      T1dOX0FQUBAGEiUKIUVSUk9SX1JFQVNPTl9QUk9WSURFUl9OT1RfT0ZGRVJFRBAHEiEKHUVSUk9SX1JFQVNPTl9JTlZBTElEX0lEX1RPS0VOEAgSHgoa\
+      RVJST1JfUkVBU09OX05PTkNFX1VOS05PV04QCRIeChpFUlJPUl9SRUFTT05fTk9OQ0VfTUlTU0lORxAKEh8KG0VSUk9SX1JFQVNPTl9OT05DRV9NSVNN\
+      QVRDSBALEhsKF0VSUk9SX1JFQVNPTl9OT05DRV9GT1JNEAwSIgoeRVJST1JfUkVBU09OX0lEX1RPS0VOX1JFUExBWUVEEA0SJgoiRVJST1JfUkVBU09O\
+      X0lOVkFMSURfUkVGUkVTSF9UT0tFThAOEh4KGkVSUk9SX1JFQVNPTl9SRUZSRVNIX1JBQ0VEEA8SHwobRVJST1JfUkVBU09OX1JFRlJFU0hfUkVVU0VE\
+      EBASIAocRVJST1JfUkVBU09OX1NFU1NJT05fRVhQSVJFRBAREiMKH0VSUk9SX1JFQVNPTl9TRVNTSU9OX1NJR05FRF9PVVQQEhIgChxFUlJPUl9SRUFT\
+      T05fU0VTU0lPTl9SRVZPS0VEEBMSLAooRVJST1JfUkVBU09OX1NFU1NJT05fUkVWT0tFRF9CWV9PUEVSQVRPUhAUEiAKHEVSUk9SX1JFQVNPTl9BQ0NP\
+      VU5UX0RFTEVURUQQFRIgChxFUlJPUl9SRUFTT05fQ09OU0VOVF9SRVZPS0VEEBYSIgoeRVJST1JfUkVBU09OX1NFU1NJT05fTk9UX0ZPVU5EEBcSIQod\
+      RVJST1JfUkVBU09OX0lOVkFMSURfQVJHVU1FTlQQGBIgChxFUlJPUl9SRUFTT05fUkFURV9MSU1JVEVEX0lQEBkSIgoeRVJST1JfUkVBU09OX1JBVEVf\
+      TElNSVRFRF9VU0VSEBoSJAogRVJST1JfUkVBU09OX0xJTUlURVJfVU5BVkFJTEFCTEUQGxIiCh5FUlJPUl9SRUFTT05fQUNDT1VOVF9TVVNQRU5ERUQQ\
+      HBIhCh1FUlJPUl9SRUFTT05fU1RFUF9VUF9SRVFVSVJFRBAdEh0KGUVSUk9SX1JFQVNPTl9OT1RfWU9VUl9PV04QJhInCiNFUlJPUl9SRUFTT05fSURF\
+      TVBPVEVOQ1lfS0VZX1JFVVNFRBAnEicKI0VSUk9SX1JFQVNPTl9JREVNUE9URU5DWV9LRVlfSU5fVVNFECgSIAocRVJST1JfUkVBU09OX0FOU1dFUl9O\
+      T1RfS0VQVBApEiQKIEVSUk9SX1JFQVNPTl9SQVRFX0xJTUlURURfREVWSUNFECoylQkKC0F1dGhTZXJ2aWNlElwKC0JlZ2luU2lnbkluEiIucGFybGV5\
+      LmF1dGgudjEuQmVnaW5TaWduSW5SZXF1ZXN0GiMucGFybGV5LmF1dGgudjEuQmVnaW5TaWduSW5SZXNwb25zZSIEiLUYARJrChBTaWduSW5XaXRoR29v\
+      Z2xlEicucGFybGV5LmF1dGgudjEuU2lnbkluV2l0aEdvb2dsZVJlcXVlc3QaKC5wYXJsZXkuYXV0aC52MS5TaWduSW5XaXRoR29vZ2xlUmVzcG9uc2Ui\
+      BIi1GAESaAoPU2lnbkluV2l0aEFwcGxlEiYucGFybGV5LmF1dGgudjEuU2lnbkluV2l0aEFwcGxlUmVxdWVzdBonLnBhcmxleS5hdXRoLnYxLlNpZ25J\
+      bldpdGhBcHBsZVJlc3BvbnNlIgSItRgBEmUKDlJlZnJlc2hTZXNzaW9uEiUucGFybGV5LmF1dGgudjEuUmVmcmVzaFNlc3Npb25SZXF1ZXN0GiYucGFy\
+      bGV5LmF1dGgudjEuUmVmcmVzaFNlc3Npb25SZXNwb25zZSIEiLUYARJTCgdTaWduT3V0Eh4ucGFybGV5LmF1dGgudjEuU2lnbk91dFJlcXVlc3QaHy5w\
+      YXJsZXkuYXV0aC52MS5TaWduT3V0UmVzcG9uc2UiB5ACAoi1GAQSYgoMTGlzdFNlc3Npb25zEiMucGFybGV5LmF1dGgudjEuTGlzdFNlc3Npb25zUmVx\
+      dWVzdBokLnBhcmxleS5hdXRoLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlIgeQAgGItRgEEngKDVJldm9rZVNlc3Npb24SJC5wYXJsZXkuYXV0aC52MS5S\
+      ZXZva2VTZXNzaW9uUmVxdWVzdBolLnBhcmxleS5hdXRoLnYxLlJldm9rZVNlc3Npb25SZXNwb25zZSIakAICiLUYBJK1GA8IARA8GB4qB2FjY291bnQS\
+      ewoOUmV2b2tlU2Vzc2lvbnMSJS5wYXJsZXkuYXV0aC52MS5SZXZva2VTZXNzaW9uc1JlcXVlc3QaJi5wYXJsZXkuYXV0aC52MS5SZXZva2VTZXNzaW9u\
+      c1Jlc3BvbnNlIhqQAgKItRgEkrUYDwgBEDwYHioHYWNjb3VudBJcCgpHZXRQcm9maWxlEiEucGFybGV5LmF1dGgudjEuR2V0UHJvZmlsZVJlcXVlc3Qa\
+      Ii5wYXJsZXkuYXV0aC52MS5HZXRQcm9maWxlUmVzcG9uc2UiB5ACAYi1GAQSeAoNVXBkYXRlUHJvZmlsZRIkLnBhcmxleS5hdXRoLnYxLlVwZGF0ZVBy\
+      b2ZpbGVSZXF1ZXN0GiUucGFybGV5LmF1dGgudjEuVXBkYXRlUHJvZmlsZVJlc3BvbnNlIhqQAgKItRgEkrUYDwgBEDwYHioHYWNjb3VudBJiCgxMaXN0\
+      QWN0aXZpdHkSIy5wYXJsZXkuYXV0aC52MS5MaXN0QWN0aXZpdHlSZXF1ZXN0GiQucGFybGV5LmF1dGgudjEuTGlzdEFjdGl2aXR5UmVzcG9uc2UiB5AC\
+      AYi1GAQy8gEKF1Nlc3Npb25EaXJlY3RvcnlTZXJ2aWNlEnAKEFdhdGNoUmV2b2NhdGlvbnMSJy5wYXJsZXkuYXV0aC52MS5XYXRjaFJldm9jYXRpb25z\
+      UmVxdWVzdBooLnBhcmxleS5hdXRoLnYxLldhdGNoUmV2b2NhdGlvbnNSZXNwb25zZSIHkAIBiLUYBzABEmUKDUNoZWNrU2Vzc2lvbnMSJC5wYXJsZXku\
+      YXV0aC52MS5DaGVja1Nlc3Npb25zUmVxdWVzdBolLnBhcmxleS5hdXRoLnYxLkNoZWNrU2Vzc2lvbnNSZXNwb25zZSIHkAIBiLUYB2IGcHJvdG8z
       """
   )
 }

@@ -520,11 +520,11 @@ public enum EntitlementService {
     )
     /// Asks RevenueCat anew, after a purchase or a restore.
     public static let syncEntitlement: MethodDescriptor<SyncEntitlementRequest, SyncEntitlementResponse> = .init(
-      service: "parley.billing.v1.EntitlementService", name: "SyncEntitlement", kind: .unary, access: .session
+      service: "parley.billing.v1.EntitlementService", name: "SyncEntitlement", kind: .unary, access: .session, idempotency: .idempotent
     )
     /// Links a RevenueCat customer to the caller, once RevenueCat names the caller among the customer's aliases.
     public static let linkCustomer: MethodDescriptor<LinkCustomerRequest, LinkCustomerResponse> = .init(
-      service: "parley.billing.v1.EntitlementService", name: "LinkCustomer", kind: .unary, access: .session
+      service: "parley.billing.v1.EntitlementService", name: "LinkCustomer", kind: .unary, access: .session, idempotency: .idempotent
     )
   }
 
@@ -639,12 +639,12 @@ extension FileDescriptor {
       TlRfU1RBVFVTX0NBTkNFTExFRBAEKvQBCgtFcnJvclJlYXNvbhIcChhFUlJPUl9SRUFTT05fVU5TUEVDSUZJRUQQABImCiJFUlJPUl9SRUFTT05fU1VC\
       U0NSSVBUSU9OX1JFUVVJUkVEEAESKAokRVJST1JfUkVBU09OX0VOVElUTEVNRU5UX1VOQVZBSUxBQkxFEAISKgomRVJST1JfUkVBU09OX0NVU1RPTUVS\
       X0xJTktFRF9FTFNFV0hFUkUQAxImCiJFUlJPUl9SRUFTT05fQ1VTVE9NRVJfTk9UX1ZFUklGSUVEEAQSIQodRVJST1JfUkVBU09OX0lOVkFMSURfQVJH\
-      VU1FTlQQBTLbAgoSRW50aXRsZW1lbnRTZXJ2aWNlEm4KDkdldEVudGl0bGVtZW50EigucGFybGV5LmJpbGxpbmcudjEuR2V0RW50aXRsZW1lbnRSZXF1\
-      ZXN0GikucGFybGV5LmJpbGxpbmcudjEuR2V0RW50aXRsZW1lbnRSZXNwb25zZSIHkAIBiLUYBBJuCg9TeW5jRW50aXRsZW1lbnQSKS5wYXJsZXkuYmls\
-      bGluZy52MS5TeW5jRW50aXRsZW1lbnRSZXF1ZXN0GioucGFybGV5LmJpbGxpbmcudjEuU3luY0VudGl0bGVtZW50UmVzcG9uc2UiBIi1GAQSZQoMTGlu\
-      a0N1c3RvbWVyEiYucGFybGV5LmJpbGxpbmcudjEuTGlua0N1c3RvbWVyUmVxdWVzdBonLnBhcmxleS5iaWxsaW5nLnYxLkxpbmtDdXN0b21lclJlc3Bv\
-      bnNlIgSItRgEMpMBChtFbnRpdGxlbWVudERpcmVjdG9yeVNlcnZpY2USdAoQQ2hlY2tFbnRpdGxlbWVudBIqLnBhcmxleS5iaWxsaW5nLnYxLkNoZWNr\
-      RW50aXRsZW1lbnRSZXF1ZXN0GisucGFybGV5LmJpbGxpbmcudjEuQ2hlY2tFbnRpdGxlbWVudFJlc3BvbnNlIgeQAgGItRgHYgZwcm90bzM=
+      VU1FTlQQBTLhAgoSRW50aXRsZW1lbnRTZXJ2aWNlEm4KDkdldEVudGl0bGVtZW50EigucGFybGV5LmJpbGxpbmcudjEuR2V0RW50aXRsZW1lbnRSZXF1\
+      ZXN0GikucGFybGV5LmJpbGxpbmcudjEuR2V0RW50aXRsZW1lbnRSZXNwb25zZSIHkAIBiLUYBBJxCg9TeW5jRW50aXRsZW1lbnQSKS5wYXJsZXkuYmls\
+      bGluZy52MS5TeW5jRW50aXRsZW1lbnRSZXF1ZXN0GioucGFybGV5LmJpbGxpbmcudjEuU3luY0VudGl0bGVtZW50UmVzcG9uc2UiB5ACAoi1GAQSaAoM\
+      TGlua0N1c3RvbWVyEiYucGFybGV5LmJpbGxpbmcudjEuTGlua0N1c3RvbWVyUmVxdWVzdBonLnBhcmxleS5iaWxsaW5nLnYxLkxpbmtDdXN0b21lclJl\
+      c3BvbnNlIgeQAgKItRgEMpMBChtFbnRpdGxlbWVudERpcmVjdG9yeVNlcnZpY2USdAoQQ2hlY2tFbnRpdGxlbWVudBIqLnBhcmxleS5iaWxsaW5nLnYx\
+      LkNoZWNrRW50aXRsZW1lbnRSZXF1ZXN0GisucGFybGV5LmJpbGxpbmcudjEuQ2hlY2tFbnRpdGxlbWVudFJlc3BvbnNlIgeQAgGItRgHYgZwcm90bzM=
       """
   )
 }

@@ -84,7 +84,7 @@ public final class ServiceInstance: Sendable {
       proxies: TrustedProxies(settings[StandardKeys.trustedProxies]),
       connectedDatabase: resources.database)
     let parts = try await S.build(context)
-    let assembly = try ServerAssembly(S.self, parts, settings, health, log, resources)
+    let assembly = try ServerAssembly(S.self, parts, settings, health, log, resources, clock)
     let server = assembly.server(on: resources.loops)
     let certificates = try CertificateReloader(settings, log, resources.telemetry.registry)
     let lag = LoopLag(resources.loops, resources.telemetry.registry) { [metrics = assembly.metrics] in metrics.look(server, $0) }

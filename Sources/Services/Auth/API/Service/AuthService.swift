@@ -1,5 +1,7 @@
 internal import AuthDomain
 internal import AuthStore
+internal import EventLoop
+internal import Limits
 internal import ParleyAPI
 public import PostgreSQL
 public import RPC
@@ -48,6 +50,14 @@ public enum AuthService: Service {
     if let billing { parts.append(billing.parts(SessionCallers(sessions: accounts.authenticator))) }
     let entitlements = billing.map { OwnEntitlements(entitlements: $0.entitlements) }
     parts.append(ServiceParts(guards: .sessions(accounts.authenticator, entitlements: entitlements)))
+    parts.append(policies(context))
     return ServiceParts(joining: parts)
+  }
+
+  /// What the options of methods stand on. The buckets are the broker's too, which removes idle ones.
+  private static func policies(_ context: ServiceContext) -> ServiceParts {
+    var parts = ServiceParts.answers(schema: "auth", context)
+    parts.limiter = RateLimitStore(schema: "auth", context.database, loops: context.loops.loops)
+    return parts
   }
 }

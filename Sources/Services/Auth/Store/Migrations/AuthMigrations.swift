@@ -1,3 +1,4 @@
+internal import Idempotency
 public import PostgreSQL
 
 /// The steps of the schema `auth`, oldest first.
@@ -10,5 +11,6 @@ public enum AuthMigrations {
     Migration(1, "create_broker_tables", createBrokerTables), Migration(2, "create_account_tables", createAccountTables),
     Migration(3, "create_signing_keys", createSigningKeys),
     Migration(4, "create_broker_ledger", createBrokerLedger), Migration(5, "create_entitlements", createEntitlements),
+    Migration(6, "create_idempotency", IdempotencyMigration.create(schema: schema, role: "parley_auth")),
   ]
 }

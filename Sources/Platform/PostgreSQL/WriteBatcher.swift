@@ -1,13 +1,12 @@
-internal import EventLoop
-internal import PostgreSQL
+public import EventLoop
 internal import Synchronization
 
 /// Gathers small writes of one loop while the last ones are on their way, so that a rush costs few round trips and few commits.
 ///
 /// The first write of a quiet moment leaves at once. Who stops waiting is let go; the write itself stays as it is.
-final class WriteBatcher<Item: Sendable, Answer: Sendable>: Sendable {
+public final class WriteBatcher<Item: Sendable, Answer: Sendable>: Sendable {
   /// Writes all items in one statement and answers for each, in their order.
-  typealias Send = @Sendable ([Item]) async throws(DatabaseError) -> [Answer]
+  public typealias Send = @Sendable ([Item]) async throws(DatabaseError) -> [Answer]
 
   private typealias Waiter = CheckedContinuation<Result<Answer, DatabaseError>, Never>
 
@@ -25,11 +24,17 @@ final class WriteBatcher<Item: Sendable, Answer: Sendable>: Sendable {
   private let send: Send
   private let state = Mutex(State())
 
+  /// A batcher that sends by `send`.
+  ///
   /// - Parameters:
+  ///   - loop: Where it sends.
   ///   - flights: Statements on their way at once.
   ///   - items: The most items of one statement.
   ///   - waiting: The most items that may wait; one more is refused.
-  init(on loop: EventLoop, flights: Int = 2, items: Int = 128, waiting: Int = 16_384, send: @escaping Send) {
+  ///   - send: Writes one batch.
+  public init(
+    on loop: EventLoop, flights: Int = 2, items: Int = 128, waiting: Int = 16_384, send: @escaping Send
+  ) {
     self.loop = loop
     maximumFlights = flights
     maximumItems = items
@@ -37,7 +42,10 @@ final class WriteBatcher<Item: Sendable, Answer: Sendable>: Sendable {
     self.send = send
   }
 
-  func submit(_ item: Item) async throws(DatabaseError) -> Answer {
+  /// Writes one item together with whatever else waits.
+  ///
+  /// - Throws: ``DatabaseError``: `cancelled` when the task gave up, `poolExhausted` when too much waits, else what the statement threw.
+  public func submit(_ item: Item) async throws(DatabaseError) -> Answer {
     let id = state.withLock { state in
       state.nextID += 1
       return state.nextID
