@@ -152,14 +152,17 @@ let package = Package(
     floor("Platform/Outbound", "Outbound", ["EventLoop", "CCurl", log], exclude: ["README.md"]),
     floor(
       "Platform/PostgreSQL", "PostgreSQL", ["EventLoop", "CPostgreSQL", "CShims", "COpenSSL", log], exclude: ["README.md"]),
+    floor("Platform/Idempotency", "Idempotency", ["EventLoop", "PostgreSQL"], exclude: ["README.md"]),
+    floor("Platform/Limits", "Limits", ["EventLoop", "PostgreSQL"], exclude: ["README.md"]),
     floor(
       "Platform/Telemetry", "Telemetry",
       ["JSON", "EventLoop", "MessagesCore", "RPC", "RPCClient", "WellKnown", log, metricsCore], exclude: ["README.md"]),
     floor(
       "Platform/ServiceKit", "ServiceKit",
       [
-        "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "WellKnown", "MessagesCore", "JSON", "PostgreSQL", "Outbound",
-        "Telemetry", "JOSE", "ErrorReasons", "CShims", "CNghttp2", "COpenSSL", "CPostgreSQL", "CCurl", log, metrics, arguments,
+        "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "RPCWire", "WellKnown", "MessagesCore", "MessagesWire", "JSON",
+        "PostgreSQL", "Idempotency", "Limits", "Outbound", "Telemetry", "JOSE", "ErrorReasons", "CShims", "CNghttp2", "COpenSSL",
+        "CPostgreSQL", "CCurl", log, metrics, arguments,
       ], exclude: ["README.md"]),
 
     floor(
@@ -188,13 +191,13 @@ let package = Package(
 
     // Services
     floor("Services/Auth/Domain", "AuthDomain"),
-    floor("Services/Auth/Store", "AuthStore", ["AuthDomain", "EventLoop", "Jobs", "PostgreSQL"]),
+    floor("Services/Auth/Store", "AuthStore", ["AuthDomain", "EventLoop", "Idempotency", "Jobs", "Limits", "PostgreSQL"]),
     floor(
       "Services/Auth/API", "AuthAPI",
       [
         "AuthDomain", "AuthStore", "ParleyAPI", "OpenID", "AppleProvider", "GoogleProvider", "RevenueCatProvider", "ServiceKit",
         "EventLoop", "Jobs", "RPC", "RPCServer", "MessagesCore",
-        "WellKnown", "JSON", "JOSE", "Outbound", "PostgreSQL", "Telemetry", "ErrorReasons", log, metrics,
+        "WellKnown", "JSON", "JOSE", "Limits", "Outbound", "PostgreSQL", "Telemetry", "ErrorReasons", log, metrics,
       ]),
 
     // Client library
@@ -233,7 +236,10 @@ let package = Package(
       ], path: "Tests/Support/TestSupport", swiftSettings: settings),
     .target(
       name: "DemoService",
-      dependencies: ["ParleyProvider", "ServiceKit", "TestAPI", "EventLoop", "PostgreSQL", "RPC", "RPCServer"],
+      dependencies: [
+        "ParleyProvider", "ServiceKit", "TestAPI", "EventLoop", "Idempotency", "Limits", "MessagesCore", "PostgreSQL", "RPC",
+        "RPCServer",
+      ],
       path: "Tests/Support/DemoService",
       swiftSettings: settings),
     .target(
@@ -319,6 +325,7 @@ let package = Package(
     tests(
       "Platform/JobsTests",
       ["EventLoop", "Jobs", "MessagesCore", "MessagesWire", "PostgreSQL", "Telemetry", "TestSupport", "WellKnown", log]),
+    tests("Platform/LimitsTests", ["Limits", "PostgreSQL", "EventLoop", "TestSupport", log]),
     tests("Platform/PostgreSQLTests", ["PostgreSQL", "EventLoop", "TestSupport", log]),
     tests(
       "Platform/TelemetryTests",
@@ -330,6 +337,7 @@ let package = Package(
       "Platform/ServiceKitTests",
       [
         "ServiceKit", "DemoService", "demo-service", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore",
+        "MessagesWire", "Idempotency", "Limits",
         "WellKnown",
         "Outbound", "PostgreSQL", "JOSE", "JSON", "Telemetry", "ErrorReasons", "TestAPI", "TestSupport", log,
       ]),
@@ -344,9 +352,9 @@ let package = Package(
     tests(
       "Providers/ParleyTests",
       [
-        "ParleyProvider", "ParleyAPI", "TestParley", "DemoService", "AuthAPI", "AuthDomain", "EventLoop", "JOSE", "OpenID",
-        "Outbound", "RPC", "RPCClient",
-        "ServiceKit", "TestAPI", "TestSupport", log,
+        "ParleyProvider", "ParleyAPI", "TestParley", "DemoService", "AuthAPI", "AuthDomain", "EventLoop", "HTTP2", "JOSE",
+        "MessagesCore", "MessagesWire", "OpenID", "Outbound", "PostgreSQL", "RPC", "RPCClient",
+        "ServiceKit", "TestAPI", "WellKnown", "TestSupport", log,
       ]),
     tests(
       "Executables/ToolTests",

@@ -220,6 +220,16 @@ public enum AuthErrorReason: ProtoEnum {
   case stepUpRequired
   /// There is no such account.
   case userNotFound
+  /// An account named in the request is not the caller's own.
+  case notYourOwn
+  /// The idempotency key was used for another request.
+  case idempotencyKeyReused
+  /// A request with this idempotency key is running: come again.
+  case idempotencyKeyInUse
+  /// This was done before, and its answer was too large to be kept.
+  case answerNotKept
+  /// Too many calls of one device.
+  case rateLimitedDevice
   /// A number without a name in this version.
   case unrecognized(Int32)
 
@@ -257,6 +267,11 @@ public enum AuthErrorReason: ProtoEnum {
     case 28: self = .accountSuspended
     case 29: self = .stepUpRequired
     case 35: self = .userNotFound
+    case 38: self = .notYourOwn
+    case 39: self = .idempotencyKeyReused
+    case 40: self = .idempotencyKeyInUse
+    case 41: self = .answerNotKept
+    case 42: self = .rateLimitedDevice
     default: self = .unrecognized(rawValue)
     }
   }
@@ -295,6 +310,11 @@ public enum AuthErrorReason: ProtoEnum {
     case .accountSuspended: 28
     case .stepUpRequired: 29
     case .userNotFound: 35
+    case .notYourOwn: 38
+    case .idempotencyKeyReused: 39
+    case .idempotencyKeyInUse: 40
+    case .answerNotKept: 41
+    case .rateLimitedDevice: 42
     case .unrecognized(let number): number
     }
   }
@@ -334,6 +354,11 @@ public enum AuthErrorReason: ProtoEnum {
       (28, "ERROR_REASON_ACCOUNT_SUSPENDED"),
       (29, "ERROR_REASON_STEP_UP_REQUIRED"),
       (35, "ERROR_REASON_USER_NOT_FOUND"),
+      (38, "ERROR_REASON_NOT_YOUR_OWN"),
+      (39, "ERROR_REASON_IDEMPOTENCY_KEY_REUSED"),
+      (40, "ERROR_REASON_IDEMPOTENCY_KEY_IN_USE"),
+      (41, "ERROR_REASON_ANSWER_NOT_KEPT"),
+      (42, "ERROR_REASON_RATE_LIMITED_DEVICE"),
     ]
   )
 }
@@ -1995,7 +2020,7 @@ public enum AuthService {
     )
     /// Ends the session that calls.
     public static let signOut: MethodDescriptor<SignOutRequest, SignOutResponse> = .init(
-      service: "parley.auth.v1.AuthService", name: "SignOut", kind: .unary, access: .session
+      service: "parley.auth.v1.AuthService", name: "SignOut", kind: .unary, access: .session, idempotency: .idempotent
     )
     /// Lists the caller's sessions, the one that calls among them, the last used first.
     public static let listSessions: MethodDescriptor<ListSessionsRequest, ListSessionsResponse> = .init(
@@ -2003,11 +2028,13 @@ public enum AuthService {
     )
     /// Ends one of the caller's sessions.
     public static let revokeSession: MethodDescriptor<RevokeSessionRequest, RevokeSessionResponse> = .init(
-      service: "parley.auth.v1.AuthService", name: "RevokeSession", kind: .unary, access: .session
+      service: "parley.auth.v1.AuthService", name: "RevokeSession", kind: .unary, access: .session, idempotency: .idempotent,
+      limits: [MethodLimit("account", per: .user, perMinute: 60, burst: 30)]
     )
     /// Ends the caller's other sessions, or all of them.
     public static let revokeSessions: MethodDescriptor<RevokeSessionsRequest, RevokeSessionsResponse> = .init(
-      service: "parley.auth.v1.AuthService", name: "RevokeSessions", kind: .unary, access: .session
+      service: "parley.auth.v1.AuthService", name: "RevokeSessions", kind: .unary, access: .session, idempotency: .idempotent,
+      limits: [MethodLimit("account", per: .user, perMinute: 60, burst: 30)]
     )
     /// Tells the caller's profile.
     public static let getProfile: MethodDescriptor<GetProfileRequest, GetProfileResponse> = .init(
@@ -2015,7 +2042,9 @@ public enum AuthService {
     )
     /// Changes the caller's profile.
     public static let updateProfile: MethodDescriptor<UpdateProfileRequest, UpdateProfileResponse> = .init(
-      service: "parley.auth.v1.AuthService", name: "UpdateProfile", kind: .unary, access: .session
+      service: "parley.auth.v1.AuthService", name: "UpdateProfile", kind: .unary, access: .session, idempotency: .idempotent,
+      limits: [MethodLimit("account", per: .user, perMinute: 60, burst: 30)],
+      owners: { [$0.profile?.userID ?? ""] }
     )
     /// Lists what was done with the caller's account: sign-ins, refreshes refused, sessions ended, tokens brokered. The latest first.
     public static let listActivity: MethodDescriptor<ListActivityRequest, ListActivityResponse> = .init(
@@ -2155,7 +2184,7 @@ public enum SessionDirectoryService {
   public enum Methods {
     /// Streams the sessions that were ended, from `cursor` on, with a heartbeat at least every second.
     public static let watchRevocations: MethodDescriptor<WatchRevocationsRequest, WatchRevocationsResponse> = .init(
-      service: "parley.auth.v1.SessionDirectoryService", name: "WatchRevocations", kind: .serverStreaming, access: .service
+      service: "parley.auth.v1.SessionDirectoryService", name: "WatchRevocations", kind: .serverStreaming, access: .service, idempotency: .noSideEffects
     )
     /// Tells which of some sessions are alive: for a service whose stream is silent.
     public static let checkSessions: MethodDescriptor<CheckSessionsRequest, CheckSessionsResponse> = .init(
@@ -2202,91 +2231,94 @@ public enum SessionDirectoryService {
 extension FileDescriptor {
   /// `parley/auth/v1/auth.proto`.
   public static let parleyAuthV1Auth: FileDescriptor = .init(
-    "parley/auth/v1/auth.proto", dependencies: [.googleProtobufDuration, .googleProtobufFieldMask, .googleProtobufTimestamp, .parleyOptionsV1Access],
+    "parley/auth/v1/auth.proto", dependencies: [.googleProtobufDuration, .googleProtobufFieldMask, .googleProtobufTimestamp, .parleyOptionsV1Access, .parleyOptionsV1Policy],
     base64: """
       ChlwYXJsZXkvYXV0aC92MS9hdXRoLnByb3RvEg5wYXJsZXkuYXV0aC52MRoeZ29vZ2xlL3Byb3RvYnVmL2R1cmF0aW9uLnByb3RvGiBnb29nbGUvcHJv\
       dG9idWYvZmllbGRfbWFzay5wcm90bxofZ29vZ2xlL3Byb3RvYnVmL3RpbWVzdGFtcC5wcm90bxoecGFybGV5L29wdGlvbnMvdjEvYWNjZXNzLnByb3Rv\
-      ImQKEkJlZ2luU2lnbkluUmVxdWVzdBIQCgNhcHAYASABKAlSA2FwcBI8Cghwcm92aWRlchgCIAEoDjIgLnBhcmxleS5hdXRoLnYxLklkZW50aXR5UHJv\
-      dmlkZXJSCHByb3ZpZGVyIrwBChNCZWdpblNpZ25JblJlc3BvbnNlEhQKBW5vbmNlGAEgASgJUgVub25jZRIlCg5wcm92aWRlcl9ub25jZRgCIAEoCVIN\
-      cHJvdmlkZXJOb25jZRItCgRmb3JtGAMgASgOMhkucGFybGV5LmF1dGgudjEuTm9uY2VGb3JtUgRmb3JtEjkKCmV4cGlyZXNfYXQYBCABKAsyGi5nb29n\
-      bGUucHJvdG9idWYuVGltZXN0YW1wUglleHBpcmVzQXQiWQoGRGV2aWNlEhIKBG5hbWUYASABKAlSBG5hbWUSGgoIcGxhdGZvcm0YAiABKAlSCHBsYXRm\
-      b3JtEh8KC2FwcF92ZXJzaW9uGAMgASgJUgphcHBWZXJzaW9uIowBChdTaWduSW5XaXRoR29vZ2xlUmVxdWVzdBIQCgNhcHAYASABKAlSA2FwcBIZCghp\
-      ZF90b2tlbhgCIAEoCVIHaWRUb2tlbhIUCgVub25jZRgDIAEoCVIFbm9uY2USLgoGZGV2aWNlGAQgASgLMhYucGFybGV5LmF1dGgudjEuRGV2aWNlUgZk\
-      ZXZpY2UiqgEKGFNpZ25JbldpdGhHb29nbGVSZXNwb25zZRI1CgZ0b2tlbnMYASABKAsyHS5wYXJsZXkuYXV0aC52MS5TZXNzaW9uVG9rZW5zUgZ0b2tl\
-      bnMSMQoHcHJvZmlsZRgCIAEoCzIXLnBhcmxleS5hdXRoLnYxLlByb2ZpbGVSB3Byb2ZpbGUSJAoOaXNfbmV3X2FjY291bnQYAyABKAhSDGlzTmV3QWNj\
-      b3VudCKsAgoWU2lnbkluV2l0aEFwcGxlUmVxdWVzdBIQCgNhcHAYASABKAlSA2FwcBIlCg5pZGVudGl0eV90b2tlbhgCIAEoCVINaWRlbnRpdHlUb2tl\
-      bhIUCgVub25jZRgDIAEoCVIFbm9uY2USLgoGZGV2aWNlGAQgASgLMhYucGFybGV5LmF1dGgudjEuRGV2aWNlUgZkZXZpY2USOgoJZnVsbF9uYW1lGAUg\
-      ASgLMhgucGFybGV5LmF1dGgudjEuRnVsbE5hbWVIAFIIZnVsbE5hbWWIAQESMgoSYXV0aG9yaXphdGlvbl9jb2RlGAYgASgJSAFSEWF1dGhvcml6YXRp\
-      b25Db2RliAEBQgwKCl9mdWxsX25hbWVCFQoTX2F1dGhvcml6YXRpb25fY29kZSJKCghGdWxsTmFtZRIdCgpnaXZlbl9uYW1lGAEgASgJUglnaXZlbk5h\
-      bWUSHwoLZmFtaWx5X25hbWUYAiABKAlSCmZhbWlseU5hbWUiqQEKF1NpZ25JbldpdGhBcHBsZVJlc3BvbnNlEjUKBnRva2VucxgBIAEoCzIdLnBhcmxl\
-      eS5hdXRoLnYxLlNlc3Npb25Ub2tlbnNSBnRva2VucxIxCgdwcm9maWxlGAIgASgLMhcucGFybGV5LmF1dGgudjEuUHJvZmlsZVIHcHJvZmlsZRIkCg5p\
-      c19uZXdfYWNjb3VudBgDIAEoCFIMaXNOZXdBY2NvdW50IpkCCg1TZXNzaW9uVG9rZW5zEiEKDGFjY2Vzc190b2tlbhgBIAEoCVILYWNjZXNzVG9rZW4S\
-      HQoKdG9rZW5fdHlwZRgCIAEoCVIJdG9rZW5UeXBlEjgKCmV4cGlyZXNfaW4YAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25SCWV4cGlyZXNJ\
-      bhIjCg1yZWZyZXNoX3Rva2VuGAQgASgJUgxyZWZyZXNoVG9rZW4SSAoScmVmcmVzaF9leHBpcmVzX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRp\
-      bWVzdGFtcFIQcmVmcmVzaEV4cGlyZXNBdBIdCgpzZXNzaW9uX2lkGAYgASgJUglzZXNzaW9uSWQiVgoVUmVmcmVzaFNlc3Npb25SZXF1ZXN0EiMKDXJl\
-      ZnJlc2hfdG9rZW4YASABKAlSDHJlZnJlc2hUb2tlbhIYCgdhdHRlbXB0GAIgASgJUgdhdHRlbXB0Ik8KFlJlZnJlc2hTZXNzaW9uUmVzcG9uc2USNQoG\
-      dG9rZW5zGAEgASgLMh0ucGFybGV5LmF1dGgudjEuU2Vzc2lvblRva2Vuc1IGdG9rZW5zIhAKDlNpZ25PdXRSZXF1ZXN0IhEKD1NpZ25PdXRSZXNwb25z\
-      ZSJRChNMaXN0U2Vzc2lvbnNSZXF1ZXN0EhsKCXBhZ2Vfc2l6ZRgBIAEoBVIIcGFnZVNpemUSHQoKcGFnZV90b2tlbhgCIAEoCVIJcGFnZVRva2VuInMK\
-      FExpc3RTZXNzaW9uc1Jlc3BvbnNlEjMKCHNlc3Npb25zGAEgAygLMhcucGFybGV5LmF1dGgudjEuU2Vzc2lvblIIc2Vzc2lvbnMSJgoPbmV4dF9wYWdl\
-      X3Rva2VuGAIgASgJUg1uZXh0UGFnZVRva2VuIv0CCgdTZXNzaW9uEg4KAmlkGAEgASgJUgJpZBIdCgppc19jdXJyZW50GAIgASgIUglpc0N1cnJlbnQS\
-      LgoGZGV2aWNlGAMgASgLMhYucGFybGV5LmF1dGgudjEuRGV2aWNlUgZkZXZpY2USPAoIcHJvdmlkZXIYBCABKA4yIC5wYXJsZXkuYXV0aC52MS5JZGVu\
-      dGl0eVByb3ZpZGVyUghwcm92aWRlchI5CgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcFIJY3JlYXRlZEF0EjwKDGxh\
-      c3RfdXNlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSCmxhc3RVc2VkQXQSIQoMbGFzdF9hZGRyZXNzGAcgASgJUgtsYXN0QWRk\
-      cmVzcxI5CgpleHBpcmVzX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcFIJZXhwaXJlc0F0IjUKFFJldm9rZVNlc3Npb25SZXF1ZXN0\
-      Eh0KCnNlc3Npb25faWQYASABKAlSCXNlc3Npb25JZCIXChVSZXZva2VTZXNzaW9uUmVzcG9uc2UiRAoVUmV2b2tlU2Vzc2lvbnNSZXF1ZXN0EisKEWlu\
-      Y2x1ZGluZ19jdXJyZW50GAEgASgIUhBpbmNsdWRpbmdDdXJyZW50Ii4KFlJldm9rZVNlc3Npb25zUmVzcG9uc2USFAoFY291bnQYASABKAVSBWNvdW50\
-      IhMKEUdldFByb2ZpbGVSZXF1ZXN0IkcKEkdldFByb2ZpbGVSZXNwb25zZRIxCgdwcm9maWxlGAEgASgLMhcucGFybGV5LmF1dGgudjEuUHJvZmlsZVIH\
-      cHJvZmlsZSK3AgoHUHJvZmlsZRIXCgd1c2VyX2lkGAEgASgJUgZ1c2VySWQSEAoDYXBwGAIgASgJUgNhcHASEgoEbmFtZRgDIAEoCVIEbmFtZRIZCgVl\
-      bWFpbBgEIAEoCUgAUgVlbWFpbIgBARIlCg5lbWFpbF92ZXJpZmllZBgFIAEoCFINZW1haWxWZXJpZmllZBIoChBpc19wcml2YXRlX2VtYWlsGAYgASgI\
-      Ug5pc1ByaXZhdGVFbWFpbBI8Cghwcm92aWRlchgHIAEoDjIgLnBhcmxleS5hdXRoLnYxLklkZW50aXR5UHJvdmlkZXJSCHByb3ZpZGVyEjkKCmNyZWF0\
-      ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wUgljcmVhdGVkQXRCCAoGX2VtYWlsIoYBChRVcGRhdGVQcm9maWxlUmVxdWVzdBIx\
-      Cgdwcm9maWxlGAEgASgLMhcucGFybGV5LmF1dGgudjEuUHJvZmlsZVIHcHJvZmlsZRI7Cgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1\
-      Zi5GaWVsZE1hc2tSCnVwZGF0ZU1hc2siSgoVVXBkYXRlUHJvZmlsZVJlc3BvbnNlEjEKB3Byb2ZpbGUYASABKAsyFy5wYXJsZXkuYXV0aC52MS5Qcm9m\
-      aWxlUgdwcm9maWxlIlEKE0xpc3RBY3Rpdml0eVJlcXVlc3QSGwoJcGFnZV9zaXplGAEgASgFUghwYWdlU2l6ZRIdCgpwYWdlX3Rva2VuGAIgASgJUglw\
-      YWdlVG9rZW4icgoUTGlzdEFjdGl2aXR5UmVzcG9uc2USMgoHZW50cmllcxgBIAMoCzIYLnBhcmxleS5hdXRoLnYxLkFjdGl2aXR5UgdlbnRyaWVzEiYK\
-      D25leHRfcGFnZV90b2tlbhgCIAEoCVINbmV4dFBhZ2VUb2tlbiKAAgoIQWN0aXZpdHkSDgoCaWQYASABKAlSAmlkEioKAmF0GAIgASgLMhouZ29vZ2xl\
-      LnByb3RvYnVmLlRpbWVzdGFtcFICYXQSFgoGYWN0aW9uGAMgASgJUgZhY3Rpb24SGAoHb3V0Y29tZRgEIAEoCVIHb3V0Y29tZRIWCgZyZWFzb24YBSAB\
-      KAlSBnJlYXNvbhIiCgpzZXNzaW9uX2lkGAYgASgJSABSCXNlc3Npb25JZIgBARIlCg5jbGllbnRfYWRkcmVzcxgHIAEoCVINY2xpZW50QWRkcmVzcxIU\
-      CgVhY3RvchgIIAEoCVIFYWN0b3JCDQoLX3Nlc3Npb25faWQiMQoXV2F0Y2hSZXZvY2F0aW9uc1JlcXVlc3QSFgoGY3Vyc29yGAEgASgDUgZjdXJzb3Ii\
-      bAoYV2F0Y2hSZXZvY2F0aW9uc1Jlc3BvbnNlEjgKCHNlc3Npb25zGAEgAygLMhwucGFybGV5LmF1dGgudjEuRW5kZWRTZXNzaW9uUghzZXNzaW9ucxIW\
-      CgZjdXJzb3IYAiABKANSBmN1cnNvciKgAQoMRW5kZWRTZXNzaW9uEh0KCnNlc3Npb25faWQYASABKAlSCXNlc3Npb25JZBIwCgVjYXVzZRgCIAEoDjIa\
-      LnBhcmxleS5hdXRoLnYxLlNlc3Npb25FbmRSBWNhdXNlEj8KDW1hdHRlcnNfdW50aWwYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wUgxt\
-      YXR0ZXJzVW50aWwiNwoUQ2hlY2tTZXNzaW9uc1JlcXVlc3QSHwoLc2Vzc2lvbl9pZHMYASADKAlSCnNlc3Npb25JZHMiQwoVQ2hlY2tTZXNzaW9uc1Jl\
-      c3BvbnNlEioKEWFsaXZlX3Nlc3Npb25faWRzGAEgAygJUg9hbGl2ZVNlc3Npb25JZHMqcAoQSWRlbnRpdHlQcm92aWRlchIhCh1JREVOVElUWV9QUk9W\
-      SURFUl9VTlNQRUNJRklFRBAAEhwKGElERU5USVRZX1BST1ZJREVSX0dPT0dMRRABEhsKF0lERU5USVRZX1BST1ZJREVSX0FQUExFEAIqUgoJTm9uY2VG\
-      b3JtEhoKFk5PTkNFX0ZPUk1fVU5TUEVDSUZJRUQQABISCg5OT05DRV9GT1JNX1JBVxABEhUKEU5PTkNFX0ZPUk1fU0hBMjU2EAIq/gEKClNlc3Npb25F\
-      bmQSGwoXU0VTU0lPTl9FTkRfVU5TUEVDSUZJRUQQABIaChZTRVNTSU9OX0VORF9TSUdORURfT1VUEAESFwoTU0VTU0lPTl9FTkRfUkVWT0tFRBACEh4K\
-      GlNFU1NJT05fRU5EX1JFRlJFU0hfUkVVU0VEEAMSFwoTU0VTU0lPTl9FTkRfRVhQSVJFRBAEEiMKH1NFU1NJT05fRU5EX1JFVk9LRURfQllfT1BFUkFU\
-      T1IQBRIfChtTRVNTSU9OX0VORF9BQ0NPVU5UX0RFTEVURUQQBhIfChtTRVNTSU9OX0VORF9DT05TRU5UX1JFVk9LRUQQByrXCAoLRXJyb3JSZWFzb24S\
-      HAoYRVJST1JfUkVBU09OX1VOU1BFQ0lGSUVEEAASJgoiRVJST1JfUkVBU09OX01JU1NJTkdfQVVUSE9SSVpBVElPThABEiUKIUVSUk9SX1JFQVNPTl9J\
-      TlZBTElEX0FDQ0VTU19UT0tFThACEiUKIUVSUk9SX1JFQVNPTl9BQ0NFU1NfVE9LRU5fRVhQSVJFRBADEiEKHUVSUk9SX1JFQVNPTl9LRVlTX1VOQVZB\
-      SUxBQkxFEAQSKAokRVJST1JfUkVBU09OX1JFVk9DQVRJT05TX1VOQVZBSUxBQkxFEAUSHAoYRVJST1JfUkVBU09OX1VOS05PV05fQVBQEAYSJQohRVJS\
-      T1JfUkVBU09OX1BST1ZJREVSX05PVF9PRkZFUkVEEAcSIQodRVJST1JfUkVBU09OX0lOVkFMSURfSURfVE9LRU4QCBIeChpFUlJPUl9SRUFTT05fTk9O\
-      Q0VfVU5LTk9XThAJEh4KGkVSUk9SX1JFQVNPTl9OT05DRV9NSVNTSU5HEAoSHwobRVJST1JfUkVBU09OX05PTkNFX01JU01BVENIEAsSGwoXRVJST1Jf\
-      UkVBU09OX05PTkNFX0ZPUk0QDBIiCh5FUlJPUl9SRUFTT05fSURfVE9LRU5fUkVQTEFZRUQQDRImCiJFUlJPUl9SRUFTT05fSU5WQUxJRF9SRUZSRVNI\
-      X1RPS0VOEA4SHgoaRVJST1JfUkVBU09OX1JFRlJFU0hfUkFDRUQQDxIfChtFUlJPUl9SRUFTT05fUkVGUkVTSF9SRVVTRUQQEBIgChxFUlJPUl9SRUFT\
-      T05fU0VTU0lPTl9FWFBJUkVEEBESIwofRVJST1JfUkVBU09OX1NFU1NJT05fU0lHTkVEX09VVBASEiAKHEVSUk9SX1JFQVNPTl9TRVNTSU9OX1JFVk9L\
-      RUQQExIsCihFUlJPUl9SRUFTT05fU0VTU0lPTl9SRVZPS0VEX0JZX09QRVJBVE9SEBQSIAocRVJST1JfUkVBU09OX0FDQ09VTlRfREVMRVRFRBAVEiAK\
-      HEVSUk9SX1JFQVNPTl9DT05TRU5UX1JFVk9LRUQQFhIiCh5FUlJPUl9SRUFTT05fU0VTU0lPTl9OT1RfRk9VTkQQFxIhCh1FUlJPUl9SRUFTT05fSU5W\
-      QUxJRF9BUkdVTUVOVBAYEiAKHEVSUk9SX1JFQVNPTl9SQVRFX0xJTUlURURfSVAQGRIiCh5FUlJPUl9SRUFTT05fUkFURV9MSU1JVEVEX1VTRVIQGhIk\
-      CiBFUlJPUl9SRUFTT05fTElNSVRFUl9VTkFWQUlMQUJMRRAbEiIKHkVSUk9SX1JFQVNPTl9BQ0NPVU5UX1NVU1BFTkRFRBAcEiEKHUVSUk9SX1JFQVNP\
-      Tl9TVEVQX1VQX1JFUVVJUkVEEB0SHwobRVJST1JfUkVBU09OX1VTRVJfTk9UX0ZPVU5EECMy0AgKC0F1dGhTZXJ2aWNlElwKC0JlZ2luU2lnbkluEiIu\
-      cGFybGV5LmF1dGgudjEuQmVnaW5TaWduSW5SZXF1ZXN0GiMucGFybGV5LmF1dGgudjEuQmVnaW5TaWduSW5SZXNwb25zZSIEiLUYARJrChBTaWduSW5X\
-      aXRoR29vZ2xlEicucGFybGV5LmF1dGgudjEuU2lnbkluV2l0aEdvb2dsZVJlcXVlc3QaKC5wYXJsZXkuYXV0aC52MS5TaWduSW5XaXRoR29vZ2xlUmVz\
-      cG9uc2UiBIi1GAESaAoPU2lnbkluV2l0aEFwcGxlEiYucGFybGV5LmF1dGgudjEuU2lnbkluV2l0aEFwcGxlUmVxdWVzdBonLnBhcmxleS5hdXRoLnYx\
-      LlNpZ25JbldpdGhBcHBsZVJlc3BvbnNlIgSItRgBEmUKDlJlZnJlc2hTZXNzaW9uEiUucGFybGV5LmF1dGgudjEuUmVmcmVzaFNlc3Npb25SZXF1ZXN0\
-      GiYucGFybGV5LmF1dGgudjEuUmVmcmVzaFNlc3Npb25SZXNwb25zZSIEiLUYARJQCgdTaWduT3V0Eh4ucGFybGV5LmF1dGgudjEuU2lnbk91dFJlcXVl\
-      c3QaHy5wYXJsZXkuYXV0aC52MS5TaWduT3V0UmVzcG9uc2UiBIi1GAQSYgoMTGlzdFNlc3Npb25zEiMucGFybGV5LmF1dGgudjEuTGlzdFNlc3Npb25z\
-      UmVxdWVzdBokLnBhcmxleS5hdXRoLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlIgeQAgGItRgEEmIKDVJldm9rZVNlc3Npb24SJC5wYXJsZXkuYXV0aC52\
-      MS5SZXZva2VTZXNzaW9uUmVxdWVzdBolLnBhcmxleS5hdXRoLnYxLlJldm9rZVNlc3Npb25SZXNwb25zZSIEiLUYBBJlCg5SZXZva2VTZXNzaW9ucxIl\
-      LnBhcmxleS5hdXRoLnYxLlJldm9rZVNlc3Npb25zUmVxdWVzdBomLnBhcmxleS5hdXRoLnYxLlJldm9rZVNlc3Npb25zUmVzcG9uc2UiBIi1GAQSXAoK\
-      R2V0UHJvZmlsZRIhLnBhcmxleS5hdXRoLnYxLkdldFByb2ZpbGVSZXF1ZXN0GiIucGFybGV5LmF1dGgudjEuR2V0UHJvZmlsZVJlc3BvbnNlIgeQAgGI\
-      tRgEEmIKDVVwZGF0ZVByb2ZpbGUSJC5wYXJsZXkuYXV0aC52MS5VcGRhdGVQcm9maWxlUmVxdWVzdBolLnBhcmxleS5hdXRoLnYxLlVwZGF0ZVByb2Zp\
-      bGVSZXNwb25zZSIEiLUYBBJiCgxMaXN0QWN0aXZpdHkSIy5wYXJsZXkuYXV0aC52MS5MaXN0QWN0aXZpdHlSZXF1ZXN0GiQucGFybGV5LmF1dGgudjEu\
-      TGlzdEFjdGl2aXR5UmVzcG9uc2UiB5ACAYi1GAQy7wEKF1Nlc3Npb25EaXJlY3RvcnlTZXJ2aWNlEm0KEFdhdGNoUmV2b2NhdGlvbnMSJy5wYXJsZXku\
-      YXV0aC52MS5XYXRjaFJldm9jYXRpb25zUmVxdWVzdBooLnBhcmxleS5hdXRoLnYxLldhdGNoUmV2b2NhdGlvbnNSZXNwb25zZSIEiLUYBzABEmUKDUNo\
-      ZWNrU2Vzc2lvbnMSJC5wYXJsZXkuYXV0aC52MS5DaGVja1Nlc3Npb25zUmVxdWVzdBolLnBhcmxleS5hdXRoLnYxLkNoZWNrU2Vzc2lvbnNSZXNwb25z\
-      ZSIHkAIBiLUYB2IGcHJvdG8z
+      Gh5wYXJsZXkvb3B0aW9ucy92MS9wb2xpY3kucHJvdG8iZAoSQmVnaW5TaWduSW5SZXF1ZXN0EhAKA2FwcBgBIAEoCVIDYXBwEjwKCHByb3ZpZGVyGAIg\
+      ASgOMiAucGFybGV5LmF1dGgudjEuSWRlbnRpdHlQcm92aWRlclIIcHJvdmlkZXIivAEKE0JlZ2luU2lnbkluUmVzcG9uc2USFAoFbm9uY2UYASABKAlS\
+      BW5vbmNlEiUKDnByb3ZpZGVyX25vbmNlGAIgASgJUg1wcm92aWRlck5vbmNlEi0KBGZvcm0YAyABKA4yGS5wYXJsZXkuYXV0aC52MS5Ob25jZUZvcm1S\
+      BGZvcm0SOQoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSCWV4cGlyZXNBdCJZCgZEZXZpY2USEgoEbmFtZRgBIAEo\
+      CVIEbmFtZRIaCghwbGF0Zm9ybRgCIAEoCVIIcGxhdGZvcm0SHwoLYXBwX3ZlcnNpb24YAyABKAlSCmFwcFZlcnNpb24ijAEKF1NpZ25JbldpdGhHb29n\
+      bGVSZXF1ZXN0EhAKA2FwcBgBIAEoCVIDYXBwEhkKCGlkX3Rva2VuGAIgASgJUgdpZFRva2VuEhQKBW5vbmNlGAMgASgJUgVub25jZRIuCgZkZXZpY2UY\
+      BCABKAsyFi5wYXJsZXkuYXV0aC52MS5EZXZpY2VSBmRldmljZSKqAQoYU2lnbkluV2l0aEdvb2dsZVJlc3BvbnNlEjUKBnRva2VucxgBIAEoCzIdLnBh\
+      cmxleS5hdXRoLnYxLlNlc3Npb25Ub2tlbnNSBnRva2VucxIxCgdwcm9maWxlGAIgASgLMhcucGFybGV5LmF1dGgudjEuUHJvZmlsZVIHcHJvZmlsZRIk\
+      Cg5pc19uZXdfYWNjb3VudBgDIAEoCFIMaXNOZXdBY2NvdW50IqwCChZTaWduSW5XaXRoQXBwbGVSZXF1ZXN0EhAKA2FwcBgBIAEoCVIDYXBwEiUKDmlk\
+      ZW50aXR5X3Rva2VuGAIgASgJUg1pZGVudGl0eVRva2VuEhQKBW5vbmNlGAMgASgJUgVub25jZRIuCgZkZXZpY2UYBCABKAsyFi5wYXJsZXkuYXV0aC52\
+      MS5EZXZpY2VSBmRldmljZRI6CglmdWxsX25hbWUYBSABKAsyGC5wYXJsZXkuYXV0aC52MS5GdWxsTmFtZUgAUghmdWxsTmFtZYgBARIyChJhdXRob3Jp\
+      emF0aW9uX2NvZGUYBiABKAlIAVIRYXV0aG9yaXphdGlvbkNvZGWIAQFCDAoKX2Z1bGxfbmFtZUIVChNfYXV0aG9yaXphdGlvbl9jb2RlIkoKCEZ1bGxO\
+      YW1lEh0KCmdpdmVuX25hbWUYASABKAlSCWdpdmVuTmFtZRIfCgtmYW1pbHlfbmFtZRgCIAEoCVIKZmFtaWx5TmFtZSKpAQoXU2lnbkluV2l0aEFwcGxl\
+      UmVzcG9uc2USNQoGdG9rZW5zGAEgASgLMh0ucGFybGV5LmF1dGgudjEuU2Vzc2lvblRva2Vuc1IGdG9rZW5zEjEKB3Byb2ZpbGUYAiABKAsyFy5wYXJs\
+      ZXkuYXV0aC52MS5Qcm9maWxlUgdwcm9maWxlEiQKDmlzX25ld19hY2NvdW50GAMgASgIUgxpc05ld0FjY291bnQimQIKDVNlc3Npb25Ub2tlbnMSIQoM\
+      YWNjZXNzX3Rva2VuGAEgASgJUgthY2Nlc3NUb2tlbhIdCgp0b2tlbl90eXBlGAIgASgJUgl0b2tlblR5cGUSOAoKZXhwaXJlc19pbhgDIAEoCzIZLmdv\
+      b2dsZS5wcm90b2J1Zi5EdXJhdGlvblIJZXhwaXJlc0luEiMKDXJlZnJlc2hfdG9rZW4YBCABKAlSDHJlZnJlc2hUb2tlbhJIChJyZWZyZXNoX2V4cGly\
+      ZXNfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wUhByZWZyZXNoRXhwaXJlc0F0Eh0KCnNlc3Npb25faWQYBiABKAlSCXNlc3Npb25J\
+      ZCJWChVSZWZyZXNoU2Vzc2lvblJlcXVlc3QSIwoNcmVmcmVzaF90b2tlbhgBIAEoCVIMcmVmcmVzaFRva2VuEhgKB2F0dGVtcHQYAiABKAlSB2F0dGVt\
+      cHQiTwoWUmVmcmVzaFNlc3Npb25SZXNwb25zZRI1CgZ0b2tlbnMYASABKAsyHS5wYXJsZXkuYXV0aC52MS5TZXNzaW9uVG9rZW5zUgZ0b2tlbnMiEAoO\
+      U2lnbk91dFJlcXVlc3QiEQoPU2lnbk91dFJlc3BvbnNlIlEKE0xpc3RTZXNzaW9uc1JlcXVlc3QSGwoJcGFnZV9zaXplGAEgASgFUghwYWdlU2l6ZRId\
+      CgpwYWdlX3Rva2VuGAIgASgJUglwYWdlVG9rZW4icwoUTGlzdFNlc3Npb25zUmVzcG9uc2USMwoIc2Vzc2lvbnMYASADKAsyFy5wYXJsZXkuYXV0aC52\
+      MS5TZXNzaW9uUghzZXNzaW9ucxImCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlSDW5leHRQYWdlVG9rZW4i/QIKB1Nlc3Npb24SDgoCaWQYASABKAlSAmlk\
+      Eh0KCmlzX2N1cnJlbnQYAiABKAhSCWlzQ3VycmVudBIuCgZkZXZpY2UYAyABKAsyFi5wYXJsZXkuYXV0aC52MS5EZXZpY2VSBmRldmljZRI8Cghwcm92\
+      aWRlchgEIAEoDjIgLnBhcmxleS5hdXRoLnYxLklkZW50aXR5UHJvdmlkZXJSCHByb3ZpZGVyEjkKCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJv\
+      dG9idWYuVGltZXN0YW1wUgljcmVhdGVkQXQSPAoMbGFzdF91c2VkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcFIKbGFzdFVzZWRB\
+      dBIhCgxsYXN0X2FkZHJlc3MYByABKAlSC2xhc3RBZGRyZXNzEjkKCmV4cGlyZXNfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wUgll\
+      eHBpcmVzQXQiNQoUUmV2b2tlU2Vzc2lvblJlcXVlc3QSHQoKc2Vzc2lvbl9pZBgBIAEoCVIJc2Vzc2lvbklkIhcKFVJldm9rZVNlc3Npb25SZXNwb25z\
+      ZSJEChVSZXZva2VTZXNzaW9uc1JlcXVlc3QSKwoRaW5jbHVkaW5nX2N1cnJlbnQYASABKAhSEGluY2x1ZGluZ0N1cnJlbnQiLgoWUmV2b2tlU2Vzc2lv\
+      bnNSZXNwb25zZRIUCgVjb3VudBgBIAEoBVIFY291bnQiEwoRR2V0UHJvZmlsZVJlcXVlc3QiRwoSR2V0UHJvZmlsZVJlc3BvbnNlEjEKB3Byb2ZpbGUY\
+      ASABKAsyFy5wYXJsZXkuYXV0aC52MS5Qcm9maWxlUgdwcm9maWxlIr0CCgdQcm9maWxlEh0KB3VzZXJfaWQYASABKAlCBKC1GAFSBnVzZXJJZBIQCgNh\
+      cHAYAiABKAlSA2FwcBISCgRuYW1lGAMgASgJUgRuYW1lEhkKBWVtYWlsGAQgASgJSABSBWVtYWlsiAEBEiUKDmVtYWlsX3ZlcmlmaWVkGAUgASgIUg1l\
+      bWFpbFZlcmlmaWVkEigKEGlzX3ByaXZhdGVfZW1haWwYBiABKAhSDmlzUHJpdmF0ZUVtYWlsEjwKCHByb3ZpZGVyGAcgASgOMiAucGFybGV5LmF1dGgu\
+      djEuSWRlbnRpdHlQcm92aWRlclIIcHJvdmlkZXISOQoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSCWNyZWF0ZWRB\
+      dEIICgZfZW1haWwihgEKFFVwZGF0ZVByb2ZpbGVSZXF1ZXN0EjEKB3Byb2ZpbGUYASABKAsyFy5wYXJsZXkuYXV0aC52MS5Qcm9maWxlUgdwcm9maWxl\
+      EjsKC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFza1IKdXBkYXRlTWFzayJKChVVcGRhdGVQcm9maWxlUmVzcG9uc2US\
+      MQoHcHJvZmlsZRgBIAEoCzIXLnBhcmxleS5hdXRoLnYxLlByb2ZpbGVSB3Byb2ZpbGUiUQoTTGlzdEFjdGl2aXR5UmVxdWVzdBIbCglwYWdlX3NpemUY\
+      ASABKAVSCHBhZ2VTaXplEh0KCnBhZ2VfdG9rZW4YAiABKAlSCXBhZ2VUb2tlbiJyChRMaXN0QWN0aXZpdHlSZXNwb25zZRIyCgdlbnRyaWVzGAEgAygL\
+      MhgucGFybGV5LmF1dGgudjEuQWN0aXZpdHlSB2VudHJpZXMSJgoPbmV4dF9wYWdlX3Rva2VuGAIgASgJUg1uZXh0UGFnZVRva2VuIoACCghBY3Rpdml0\
+      eRIOCgJpZBgBIAEoCVICaWQSKgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wUgJhdBIWCgZhY3Rpb24YAyABKAlSBmFjdGlvbhIY\
+      CgdvdXRjb21lGAQgASgJUgdvdXRjb21lEhYKBnJlYXNvbhgFIAEoCVIGcmVhc29uEiIKCnNlc3Npb25faWQYBiABKAlIAFIJc2Vzc2lvbklkiAEBEiUK\
+      DmNsaWVudF9hZGRyZXNzGAcgASgJUg1jbGllbnRBZGRyZXNzEhQKBWFjdG9yGAggASgJUgVhY3RvckINCgtfc2Vzc2lvbl9pZCIxChdXYXRjaFJldm9j\
+      YXRpb25zUmVxdWVzdBIWCgZjdXJzb3IYASABKANSBmN1cnNvciJsChhXYXRjaFJldm9jYXRpb25zUmVzcG9uc2USOAoIc2Vzc2lvbnMYASADKAsyHC5w\
+      YXJsZXkuYXV0aC52MS5FbmRlZFNlc3Npb25SCHNlc3Npb25zEhYKBmN1cnNvchgCIAEoA1IGY3Vyc29yIqABCgxFbmRlZFNlc3Npb24SHQoKc2Vzc2lv\
+      bl9pZBgBIAEoCVIJc2Vzc2lvbklkEjAKBWNhdXNlGAIgASgOMhoucGFybGV5LmF1dGgudjEuU2Vzc2lvbkVuZFIFY2F1c2USPwoNbWF0dGVyc191bnRp\
+      bBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSDG1hdHRlcnNVbnRpbCI3ChRDaGVja1Nlc3Npb25zUmVxdWVzdBIfCgtzZXNzaW9uX2lk\
+      cxgBIAMoCVIKc2Vzc2lvbklkcyJDChVDaGVja1Nlc3Npb25zUmVzcG9uc2USKgoRYWxpdmVfc2Vzc2lvbl9pZHMYASADKAlSD2FsaXZlU2Vzc2lvbklk\
+      cypwChBJZGVudGl0eVByb3ZpZGVyEiEKHUlERU5USVRZX1BST1ZJREVSX1VOU1BFQ0lGSUVEEAASHAoYSURFTlRJVFlfUFJPVklERVJfR09PR0xFEAES\
+      GwoXSURFTlRJVFlfUFJPVklERVJfQVBQTEUQAipSCglOb25jZUZvcm0SGgoWTk9OQ0VfRk9STV9VTlNQRUNJRklFRBAAEhIKDk5PTkNFX0ZPUk1fUkFX\
+      EAESFQoRTk9OQ0VfRk9STV9TSEEyNTYQAir+AQoKU2Vzc2lvbkVuZBIbChdTRVNTSU9OX0VORF9VTlNQRUNJRklFRBAAEhoKFlNFU1NJT05fRU5EX1NJ\
+      R05FRF9PVVQQARIXChNTRVNTSU9OX0VORF9SRVZPS0VEEAISHgoaU0VTU0lPTl9FTkRfUkVGUkVTSF9SRVVTRUQQAxIXChNTRVNTSU9OX0VORF9FWFBJ\
+      UkVEEAQSIwofU0VTU0lPTl9FTkRfUkVWT0tFRF9CWV9PUEVSQVRPUhAFEh8KG1NFU1NJT05fRU5EX0FDQ09VTlRfREVMRVRFRBAGEh8KG1NFU1NJT05f\
+      RU5EX0NPTlNFTlRfUkVWT0tFRBAHKpAKCgtFcnJvclJlYXNvbhIcChhFUlJPUl9SRUFTT05fVU5TUEVDSUZJRUQQABImCiJFUlJPUl9SRUFTT05fTUlT\
+      U0lOR19BVVRIT1JJWkFUSU9OEAESJQohRVJST1JfUkVBU09OX0lOVkFMSURfQUNDRVNTX1RPS0VOEAISJQohRVJST1JfUkVBU09OX0FDQ0VTU19UT0tF\
+      Tl9FWFBJUkVEEAMSIQodRVJST1JfUkVBU09OX0tFWVNfVU5BVkFJTEFCTEUQBBIoCiRFUlJPUl9SRUFTT05fUkVWT0NBVElPTlNfVU5BVkFJTEFCTEUQ\
+      BRIcChhFUlJPUl9SRUFTT05fVU5LTk9XTl9BUFAQBhIlCiFFUlJPUl9SRUFTT05fUFJPVklERVJfTk9UX09GRkVSRUQQBxIhCh1FUlJPUl9SRUFTT05f\
+      SU5WQUxJRF9JRF9UT0tFThAIEh4KGkVSUk9SX1JFQVNPTl9OT05DRV9VTktOT1dOEAkSHgoaRVJST1JfUkVBU09OX05PTkNFX01JU1NJTkcQChIfChtF\
+      UlJPUl9SRUFTT05fTk9OQ0VfTUlTTUFUQ0gQCxIbChdFUlJPUl9SRUFTT05fTk9OQ0VfRk9STRAMEiIKHkVSUk9SX1JFQVNPTl9JRF9UT0tFTl9SRVBM\
+      QVlFRBANEiYKIkVSUk9SX1JFQVNPTl9JTlZBTElEX1JFRlJFU0hfVE9LRU4QDhIeChpFUlJPUl9SRUFTT05fUkVGUkVTSF9SQUNFRBAPEh8KG0VSUk9S\
+      X1JFQVNPTl9SRUZSRVNIX1JFVVNFRBAQEiAKHEVSUk9SX1JFQVNPTl9TRVNTSU9OX0VYUElSRUQQERIjCh9FUlJPUl9SRUFTT05fU0VTU0lPTl9TSUdO\
+      RURfT1VUEBISIAocRVJST1JfUkVBU09OX1NFU1NJT05fUkVWT0tFRBATEiwKKEVSUk9SX1JFQVNPTl9TRVNTSU9OX1JFVk9LRURfQllfT1BFUkFUT1IQ\
+      FBIgChxFUlJPUl9SRUFTT05fQUNDT1VOVF9ERUxFVEVEEBUSIAocRVJST1JfUkVBU09OX0NPTlNFTlRfUkVWT0tFRBAWEiIKHkVSUk9SX1JFQVNPTl9T\
+      RVNTSU9OX05PVF9GT1VORBAXEiEKHUVSUk9SX1JFQVNPTl9JTlZBTElEX0FSR1VNRU5UEBgSIAocRVJST1JfUkVBU09OX1JBVEVfTElNSVRFRF9JUBAZ\
+      EiIKHkVSUk9SX1JFQVNPTl9SQVRFX0xJTUlURURfVVNFUhAaEiQKIEVSUk9SX1JFQVNPTl9MSU1JVEVSX1VOQVZBSUxBQkxFEBsSIgoeRVJST1JfUkVB\
+      U09OX0FDQ09VTlRfU1VTUEVOREVEEBwSIQodRVJST1JfUkVBU09OX1NURVBfVVBfUkVRVUlSRUQQHRIfChtFUlJPUl9SRUFTT05fVVNFUl9OT1RfRk9V\
+      TkQQIxIdChlFUlJPUl9SRUFTT05fTk9UX1lPVVJfT1dOECYSJwojRVJST1JfUkVBU09OX0lERU1QT1RFTkNZX0tFWV9SRVVTRUQQJxInCiNFUlJPUl9S\
+      RUFTT05fSURFTVBPVEVOQ1lfS0VZX0lOX1VTRRAoEiAKHEVSUk9SX1JFQVNPTl9BTlNXRVJfTk9UX0tFUFQQKRIkCiBFUlJPUl9SRUFTT05fUkFURV9M\
+      SU1JVEVEX0RFVklDRRAqMpUJCgtBdXRoU2VydmljZRJcCgtCZWdpblNpZ25JbhIiLnBhcmxleS5hdXRoLnYxLkJlZ2luU2lnbkluUmVxdWVzdBojLnBh\
+      cmxleS5hdXRoLnYxLkJlZ2luU2lnbkluUmVzcG9uc2UiBIi1GAESawoQU2lnbkluV2l0aEdvb2dsZRInLnBhcmxleS5hdXRoLnYxLlNpZ25JbldpdGhH\
+      b29nbGVSZXF1ZXN0GigucGFybGV5LmF1dGgudjEuU2lnbkluV2l0aEdvb2dsZVJlc3BvbnNlIgSItRgBEmgKD1NpZ25JbldpdGhBcHBsZRImLnBhcmxl\
+      eS5hdXRoLnYxLlNpZ25JbldpdGhBcHBsZVJlcXVlc3QaJy5wYXJsZXkuYXV0aC52MS5TaWduSW5XaXRoQXBwbGVSZXNwb25zZSIEiLUYARJlCg5SZWZy\
+      ZXNoU2Vzc2lvbhIlLnBhcmxleS5hdXRoLnYxLlJlZnJlc2hTZXNzaW9uUmVxdWVzdBomLnBhcmxleS5hdXRoLnYxLlJlZnJlc2hTZXNzaW9uUmVzcG9u\
+      c2UiBIi1GAESUwoHU2lnbk91dBIeLnBhcmxleS5hdXRoLnYxLlNpZ25PdXRSZXF1ZXN0Gh8ucGFybGV5LmF1dGgudjEuU2lnbk91dFJlc3BvbnNlIgeQ\
+      AgKItRgEEmIKDExpc3RTZXNzaW9ucxIjLnBhcmxleS5hdXRoLnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QaJC5wYXJsZXkuYXV0aC52MS5MaXN0U2Vzc2lv\
+      bnNSZXNwb25zZSIHkAIBiLUYBBJ4Cg1SZXZva2VTZXNzaW9uEiQucGFybGV5LmF1dGgudjEuUmV2b2tlU2Vzc2lvblJlcXVlc3QaJS5wYXJsZXkuYXV0\
+      aC52MS5SZXZva2VTZXNzaW9uUmVzcG9uc2UiGpACAoi1GASStRgPCAEQPBgeKgdhY2NvdW50EnsKDlJldm9rZVNlc3Npb25zEiUucGFybGV5LmF1dGgu\
+      djEuUmV2b2tlU2Vzc2lvbnNSZXF1ZXN0GiYucGFybGV5LmF1dGgudjEuUmV2b2tlU2Vzc2lvbnNSZXNwb25zZSIakAICiLUYBJK1GA8IARA8GB4qB2Fj\
+      Y291bnQSXAoKR2V0UHJvZmlsZRIhLnBhcmxleS5hdXRoLnYxLkdldFByb2ZpbGVSZXF1ZXN0GiIucGFybGV5LmF1dGgudjEuR2V0UHJvZmlsZVJlc3Bv\
+      bnNlIgeQAgGItRgEEngKDVVwZGF0ZVByb2ZpbGUSJC5wYXJsZXkuYXV0aC52MS5VcGRhdGVQcm9maWxlUmVxdWVzdBolLnBhcmxleS5hdXRoLnYxLlVw\
+      ZGF0ZVByb2ZpbGVSZXNwb25zZSIakAICiLUYBJK1GA8IARA8GB4qB2FjY291bnQSYgoMTGlzdEFjdGl2aXR5EiMucGFybGV5LmF1dGgudjEuTGlzdEFj\
+      dGl2aXR5UmVxdWVzdBokLnBhcmxleS5hdXRoLnYxLkxpc3RBY3Rpdml0eVJlc3BvbnNlIgeQAgGItRgEMvIBChdTZXNzaW9uRGlyZWN0b3J5U2Vydmlj\
+      ZRJwChBXYXRjaFJldm9jYXRpb25zEicucGFybGV5LmF1dGgudjEuV2F0Y2hSZXZvY2F0aW9uc1JlcXVlc3QaKC5wYXJsZXkuYXV0aC52MS5XYXRjaFJl\
+      dm9jYXRpb25zUmVzcG9uc2UiB5ACAYi1GAcwARJlCg1DaGVja1Nlc3Npb25zEiQucGFybGV5LmF1dGgudjEuQ2hlY2tTZXNzaW9uc1JlcXVlc3QaJS5w\
+      YXJsZXkuYXV0aC52MS5DaGVja1Nlc3Npb25zUmVzcG9uc2UiB5ACAYi1GAdiBnByb3RvMw==
       """
   )
 }

@@ -530,11 +530,11 @@ public enum EntitlementService {
     )
     /// Asks RevenueCat anew, after a purchase or a restore.
     public static let syncEntitlement: MethodDescriptor<SyncEntitlementRequest, SyncEntitlementResponse> = .init(
-      service: "parley.billing.v1.EntitlementService", name: "SyncEntitlement", kind: .unary, access: .session
+      service: "parley.billing.v1.EntitlementService", name: "SyncEntitlement", kind: .unary, access: .session, idempotency: .idempotent
     )
     /// Links a RevenueCat customer to the caller, once RevenueCat names the caller among the customer's aliases.
     public static let linkCustomer: MethodDescriptor<LinkCustomerRequest, LinkCustomerResponse> = .init(
-      service: "parley.billing.v1.EntitlementService", name: "LinkCustomer", kind: .unary, access: .session
+      service: "parley.billing.v1.EntitlementService", name: "LinkCustomer", kind: .unary, access: .session, idempotency: .idempotent
     )
   }
 
@@ -649,13 +649,13 @@ extension FileDescriptor {
       TlRfU1RBVFVTX0NBTkNFTExFRBAEKr4CCgtFcnJvclJlYXNvbhIcChhFUlJPUl9SRUFTT05fVU5TUEVDSUZJRUQQABImCiJFUlJPUl9SRUFTT05fU1VC\
       U0NSSVBUSU9OX1JFUVVJUkVEEAESKAokRVJST1JfUkVBU09OX0VOVElUTEVNRU5UX1VOQVZBSUxBQkxFEAISKgomRVJST1JfUkVBU09OX0NVU1RPTUVS\
       X0xJTktFRF9FTFNFV0hFUkUQAxImCiJFUlJPUl9SRUFTT05fQ1VTVE9NRVJfTk9UX1ZFUklGSUVEEAQSIQodRVJST1JfUkVBU09OX0lOVkFMSURfQVJH\
-      VU1FTlQQBRIiCh5FUlJPUl9SRUFTT05fUkFURV9MSU1JVEVEX1VTRVIQBhIkCiBFUlJPUl9SRUFTT05fTElNSVRFUl9VTkFWQUlMQUJMRRAHMtsCChJF\
+      VU1FTlQQBRIiCh5FUlJPUl9SRUFTT05fUkFURV9MSU1JVEVEX1VTRVIQBhIkCiBFUlJPUl9SRUFTT05fTElNSVRFUl9VTkFWQUlMQUJMRRAHMuECChJF\
       bnRpdGxlbWVudFNlcnZpY2USbgoOR2V0RW50aXRsZW1lbnQSKC5wYXJsZXkuYmlsbGluZy52MS5HZXRFbnRpdGxlbWVudFJlcXVlc3QaKS5wYXJsZXku\
-      YmlsbGluZy52MS5HZXRFbnRpdGxlbWVudFJlc3BvbnNlIgeQAgGItRgEEm4KD1N5bmNFbnRpdGxlbWVudBIpLnBhcmxleS5iaWxsaW5nLnYxLlN5bmNF\
-      bnRpdGxlbWVudFJlcXVlc3QaKi5wYXJsZXkuYmlsbGluZy52MS5TeW5jRW50aXRsZW1lbnRSZXNwb25zZSIEiLUYBBJlCgxMaW5rQ3VzdG9tZXISJi5w\
-      YXJsZXkuYmlsbGluZy52MS5MaW5rQ3VzdG9tZXJSZXF1ZXN0GicucGFybGV5LmJpbGxpbmcudjEuTGlua0N1c3RvbWVyUmVzcG9uc2UiBIi1GAQykwEK\
-      G0VudGl0bGVtZW50RGlyZWN0b3J5U2VydmljZRJ0ChBDaGVja0VudGl0bGVtZW50EioucGFybGV5LmJpbGxpbmcudjEuQ2hlY2tFbnRpdGxlbWVudFJl\
-      cXVlc3QaKy5wYXJsZXkuYmlsbGluZy52MS5DaGVja0VudGl0bGVtZW50UmVzcG9uc2UiB5ACAYi1GAdiBnByb3RvMw==
+      YmlsbGluZy52MS5HZXRFbnRpdGxlbWVudFJlc3BvbnNlIgeQAgGItRgEEnEKD1N5bmNFbnRpdGxlbWVudBIpLnBhcmxleS5iaWxsaW5nLnYxLlN5bmNF\
+      bnRpdGxlbWVudFJlcXVlc3QaKi5wYXJsZXkuYmlsbGluZy52MS5TeW5jRW50aXRsZW1lbnRSZXNwb25zZSIHkAICiLUYBBJoCgxMaW5rQ3VzdG9tZXIS\
+      Ji5wYXJsZXkuYmlsbGluZy52MS5MaW5rQ3VzdG9tZXJSZXF1ZXN0GicucGFybGV5LmJpbGxpbmcudjEuTGlua0N1c3RvbWVyUmVzcG9uc2UiB5ACAoi1\
+      GAQykwEKG0VudGl0bGVtZW50RGlyZWN0b3J5U2VydmljZRJ0ChBDaGVja0VudGl0bGVtZW50EioucGFybGV5LmJpbGxpbmcudjEuQ2hlY2tFbnRpdGxl\
+      bWVudFJlcXVlc3QaKy5wYXJsZXkuYmlsbGluZy52MS5DaGVja0VudGl0bGVtZW50UmVzcG9uc2UiB5ACAYi1GAdiBnByb3RvMw==
       """
   )
 }

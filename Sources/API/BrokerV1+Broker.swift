@@ -347,9 +347,9 @@ public enum TokenBrokerService {
 
   /// The methods of `parley.broker.v1.TokenBrokerService`.
   public enum Methods {
-    /// Exchanges the caller's ID token for a cloud access token.
+    /// Exchanges the caller's ID token for a cloud access token. A second call gets a token as good as the first one's.
     public static let exchangeToken: MethodDescriptor<ExchangeTokenRequest, ExchangeTokenResponse> = .init(
-      service: "parley.broker.v1.TokenBrokerService", name: "ExchangeToken", kind: .unary, access: .googleIDToken
+      service: "parley.broker.v1.TokenBrokerService", name: "ExchangeToken", kind: .unary, access: .googleIDToken, idempotency: .idempotent
     )
     /// Tells the caller what its ID token says. It mints nothing and does not apply the rule on domains.
     public static let whoAmI: MethodDescriptor<WhoAmIRequest, WhoAmIResponse> = .init(
@@ -359,7 +359,7 @@ public enum TokenBrokerService {
 
   /// The code that serves `parley.broker.v1.TokenBrokerService`.
   public protocol Handlers: Sendable {
-    /// Exchanges the caller's ID token for a cloud access token.
+    /// Exchanges the caller's ID token for a cloud access token. A second call gets a token as good as the first one's.
     func exchangeToken(_ request: ExchangeTokenRequest, _ call: CallContext) async throws -> ExchangeTokenResponse
     /// Tells the caller what its ID token says. It mints nothing and does not apply the rule on domains.
     func whoAmI(_ request: WhoAmIRequest, _ call: CallContext) async throws -> WhoAmIResponse
@@ -381,7 +381,7 @@ public enum TokenBrokerService {
     /// A client over a channel.
     public init(_ channel: any Channel) { self.channel = channel }
 
-    /// Exchanges the caller's ID token for a cloud access token.
+    /// Exchanges the caller's ID token for a cloud access token. A second call gets a token as good as the first one's.
     public func exchangeToken(_ request: ExchangeTokenRequest = .init(), options: CallOptions = .init()) async throws(RPCError) -> ExchangeTokenResponse {
       try await channel.unary(Methods.exchangeToken, request, options).message
     }
@@ -410,10 +410,10 @@ extension FileDescriptor {
       SVAQBRIiCh5FUlJPUl9SRUFTT05fUkFURV9MSU1JVEVEX1VTRVIQBhIcChhFUlJPUl9SRUFTT05fTUlOVF9GQUlMRUQQBxIhCh1FUlJPUl9SRUFTT05f\
       S0VZU19VTkFWQUlMQUJMRRAIEiQKIEVSUk9SX1JFQVNPTl9MSU1JVEVSX1VOQVZBSUxBQkxFEAkSIgoeRVJST1JfUkVBU09OX0FVRElUX1VOQVZBSUxB\
       QkxFEAoSIwofRVJST1JfUkVBU09OX1VOS05PV05fQ0FQQUJJTElUWRALEhwKGEVSUk9SX1JFQVNPTl9DQVBfUkVBQ0hFRBAMEiMKH0VSUk9SX1JFQVNP\
-      Tl9DQVBBQklMSVRZX1NUT1BQRUQQDRIgChxFUlJPUl9SRUFTT05fSU5WQUxJRF9SRVFVRVNUEA4y0gEKElRva2VuQnJva2VyU2VydmljZRJmCg1FeGNo\
+      Tl9DQVBBQklMSVRZX1NUT1BQRUQQDRIgChxFUlJPUl9SRUFTT05fSU5WQUxJRF9SRVFVRVNUEA4y1QEKElRva2VuQnJva2VyU2VydmljZRJpCg1FeGNo\
       YW5nZVRva2VuEiYucGFybGV5LmJyb2tlci52MS5FeGNoYW5nZVRva2VuUmVxdWVzdBonLnBhcmxleS5icm9rZXIudjEuRXhjaGFuZ2VUb2tlblJlc3Bv\
-      bnNlIgSItRgDElQKBldob0FtSRIfLnBhcmxleS5icm9rZXIudjEuV2hvQW1JUmVxdWVzdBogLnBhcmxleS5icm9rZXIudjEuV2hvQW1JUmVzcG9uc2Ui\
-      B5ACAYi1GANiBnByb3RvMw==
+      bnNlIgeQAgKItRgDElQKBldob0FtSRIfLnBhcmxleS5icm9rZXIudjEuV2hvQW1JUmVxdWVzdBogLnBhcmxleS5icm9rZXIudjEuV2hvQW1JUmVzcG9u\
+      c2UiB5ACAYi1GANiBnByb3RvMw==
       """
   )
 }

@@ -34,6 +34,7 @@ extension Service {
 
   /// What is the matter with valid settings: the standard checks and the service's own.
   static func findings(_ settings: Settings) -> [ConfigurationFinding] {
-    StandardChecks.findings(settings, hasDatabase: hasDatabase) + check(settings)
+    StandardChecks.findings(settings, hasDatabase: hasDatabase)
+      + MethodPolicies.findings(services, settings[StandardKeys.rateLimits]) + check(settings)
   }
 }

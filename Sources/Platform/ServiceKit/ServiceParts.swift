@@ -1,3 +1,4 @@
+public import Idempotency
 public import RPC
 public import RPCServer
 
@@ -15,6 +16,10 @@ public struct ServiceParts: Sendable {
   public var fallback: HTTPRoute.Handler
   /// What runs beside the server from start to drain.
   public var jobs: [BackgroundJob]
+  /// Where calls are counted. A service with a method that has a rate limit does not start without it.
+  public var limiter: (any RateLimiter)?
+  /// Where answers are kept. A service with a method that keeps answers by key does not start without it.
+  public var answers: IdempotencyStore?
 
   /// A service from its parts.
   public init(
@@ -31,7 +36,8 @@ public struct ServiceParts: Sendable {
 
   /// A service whose parts are made one by one, each by whoever knows it.
   ///
-  /// Two parts that guard the same kind of access are a programmer's mistake. The fallback is the default one.
+  /// Two parts that guard the same kind of access, or both count calls or keep answers, are a programmer's mistake. The fallback is the
+  /// default one.
   public init(joining parts: [ServiceParts]) {
     self.init()
     for part in parts {
@@ -40,6 +46,10 @@ public struct ServiceParts: Sendable {
       interceptors += part.interceptors
       http += part.http
       jobs += part.jobs
+      precondition(limiter == nil || part.limiter == nil, "two parts count calls")
+      precondition(answers == nil || part.answers == nil, "two parts keep answers")
+      limiter = limiter ?? part.limiter
+      answers = answers ?? part.answers
     }
   }
 }

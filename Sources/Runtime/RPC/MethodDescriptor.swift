@@ -52,6 +52,8 @@ public final class MethodInfo: Sendable {
   public let access: MethodAccess
   /// Whether it may be repeated.
   public let idempotency: MethodIdempotency
+  /// What its options ask for beyond that; nil for most methods.
+  public let policy: MethodPolicy?
   /// The path on the wire: `/parley.broker.v1.TokenBrokerService/ExchangeToken`.
   public let path: String
   /// Describes the request message.
@@ -62,13 +64,14 @@ public final class MethodInfo: Sendable {
   /// Describes a method whose types are known only while the program runs.
   package init(
     service: String, name: String, kind: MethodKind, access: MethodAccess, idempotency: MethodIdempotency,
-    request: MessageDescriptor, response: MessageDescriptor
+    policy: MethodPolicy? = nil, request: MessageDescriptor, response: MessageDescriptor
   ) {
     self.service = service
     self.name = name
     self.kind = kind
     self.access = access
     self.idempotency = idempotency
+    self.policy = policy
     requestDescriptor = request
     responseDescriptor = response
     path = "/\(service)/\(name)"
@@ -82,10 +85,12 @@ public struct MethodDescriptor<Request: Message, Response: Message>: Sendable {
 
   /// Describes a method; generated code calls this.
   public init(
-    service: String, name: String, kind: MethodKind, access: MethodAccess, idempotency: MethodIdempotency = .unknown
+    service: String, name: String, kind: MethodKind, access: MethodAccess, idempotency: MethodIdempotency = .unknown,
+    limits: [MethodLimit] = [], replay: MethodReplay<Request>? = nil, owners: (@Sendable (Request) -> [String])? = nil
   ) {
     info = MethodInfo(
       service: service, name: name, kind: kind, access: access, idempotency: idempotency,
+      policy: .of(limits, replay, owners, Response.self),
       request: Request.descriptor, response: Response.descriptor)
   }
 }

@@ -1677,7 +1677,7 @@ public enum EchoService {
     )
     /// May be called with a session only.
     public static let guarded: MethodDescriptor<GuardedRequest, GuardedResponse> = .init(
-      service: "parley.testing.v1.EchoService", name: "Guarded", kind: .unary, access: .session
+      service: "parley.testing.v1.EchoService", name: "Guarded", kind: .unary, access: .session, idempotency: .noSideEffects
     )
   }
 
@@ -1853,7 +1853,7 @@ extension FileDescriptor {
       Ii5wYXJsZXkudGVzdGluZy52MS5FdmVyeXRoaW5nLk1vb2RSBXZhbHVlOgI4ARo+ChBCeXRlc0J5VGV4dEVudHJ5EhAKA2tleRgBIAEoCVIDa2V5EhQK\
       BXZhbHVlGAIgASgMUgV2YWx1ZToCOAEiQgoETW9vZBIUChBNT09EX1VOU1BFQ0lGSUVEEAASDQoJTU9PRF9HTEFEEAESFQoITU9PRF9TQUQQ////////\
       ////AUIICgZjaG9pY2VCEQoPX29wdGlvbmFsX2ludDMyQhIKEF9vcHRpb25hbF9kb3VibGVCEAoOX29wdGlvbmFsX2Jvb2xCEgoQX29wdGlvbmFsX3N0\
-      cmluZ0IRCg9fb3B0aW9uYWxfYnl0ZXNCEAoOX29wdGlvbmFsX21vb2RCEgoQX29wdGlvbmFsX3VpbnQ2NDLRBwoLRWNob1NlcnZpY2USUAoERWNobxIe\
+      cmluZ0IRCg9fb3B0aW9uYWxfYnl0ZXNCEAoOX29wdGlvbmFsX21vb2RCEgoQX29wdGlvbmFsX3VpbnQ2NDLUBwoLRWNob1NlcnZpY2USUAoERWNobxIe\
       LnBhcmxleS50ZXN0aW5nLnYxLkVjaG9SZXF1ZXN0Gh8ucGFybGV5LnRlc3RpbmcudjEuRWNob1Jlc3BvbnNlIgeQAgGItRgBElkKCEVjaG9UcmVlEiIu\
       cGFybGV5LnRlc3RpbmcudjEuRWNob1RyZWVSZXF1ZXN0GiMucGFybGV5LnRlc3RpbmcudjEuRWNob1RyZWVSZXNwb25zZSIEiLUYARJfCgpFY2hvU3Ry\
       dWN0EiQucGFybGV5LnRlc3RpbmcudjEuRWNob1N0cnVjdFJlcXVlc3QaJS5wYXJsZXkudGVzdGluZy52MS5FY2hvU3RydWN0UmVzcG9uc2UiBIi1GAES\
@@ -1863,9 +1863,9 @@ extension FileDescriptor {
       c2UiBIi1GAESWQoITWV0YWRhdGESIi5wYXJsZXkudGVzdGluZy52MS5NZXRhZGF0YVJlcXVlc3QaIy5wYXJsZXkudGVzdGluZy52MS5NZXRhZGF0YVJl\
       c3BvbnNlIgSItRgBElIKBUNvdW50Eh8ucGFybGV5LnRlc3RpbmcudjEuQ291bnRSZXF1ZXN0GiAucGFybGV5LnRlc3RpbmcudjEuQ291bnRSZXNwb25z\
       ZSIEiLUYATABEkwKA1N1bRIdLnBhcmxleS50ZXN0aW5nLnYxLlN1bVJlcXVlc3QaHi5wYXJsZXkudGVzdGluZy52MS5TdW1SZXNwb25zZSIEiLUYASgB\
-      ElEKBENoYXQSHi5wYXJsZXkudGVzdGluZy52MS5DaGF0UmVxdWVzdBofLnBhcmxleS50ZXN0aW5nLnYxLkNoYXRSZXNwb25zZSIEiLUYASgBMAESVgoH\
-      R3VhcmRlZBIhLnBhcmxleS50ZXN0aW5nLnYxLkd1YXJkZWRSZXF1ZXN0GiIucGFybGV5LnRlc3RpbmcudjEuR3VhcmRlZFJlc3BvbnNlIgSItRgEYgZw\
-      cm90bzM=
+      ElEKBENoYXQSHi5wYXJsZXkudGVzdGluZy52MS5DaGF0UmVxdWVzdBofLnBhcmxleS50ZXN0aW5nLnYxLkNoYXRSZXNwb25zZSIEiLUYASgBMAESWQoH\
+      R3VhcmRlZBIhLnBhcmxleS50ZXN0aW5nLnYxLkd1YXJkZWRSZXF1ZXN0GiIucGFybGV5LnRlc3RpbmcudjEuR3VhcmRlZFJlc3BvbnNlIgeQAgGItRgE\
+      YgZwcm90bzM=
       """
   )
 }

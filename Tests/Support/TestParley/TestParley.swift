@@ -1,14 +1,9 @@
-internal import AuthAPI
-internal import AuthDomain
-internal import AuthStore
+public import AuthAPI
+public import AuthDomain
 public import EventLoop
-internal import Glibc
-internal import HTTP2
-internal import JOSE
-internal import JSON
-internal import Logging
 public import ParleyAPI
 internal import PostgreSQL
+internal import RPC
 public import RPCClient
 public import ServiceKit
 internal import TestSupport
@@ -19,76 +14,144 @@ internal import TestSupport
 /// ```swift
 /// try await TestParley.with { parley in
 ///   let ana = try await parley.signIn("ana")
+///   _ = try await ParleyAPI.AuthService.Client(parley.channel).getProfile(options: ana.options)
 ///   try await parley.with(DemoService.self) { _, channel in
 ///     _ = try await EchoService.Client(channel).guarded(options: ana.options)
 ///   }
+///   try await parley.withCopy { copy, channel in … }  // another process of the auth service, on the same database
 /// }
 /// ```
+///
+/// People sign in through the door that everybody uses, with an ID token of a Google that the test has to itself: account and session are
+/// rows like any others.
 public struct TestParley: Sendable {
   /// The auth service.
   public let auth: ServiceInstance
+  /// A channel to it, in clear text.
+  public let channel: ClientChannel
   /// The time.
   public let clock: TestClock
-  /// Which sessions are alive, as other services are told.
+  /// Which sessions are alive, as other services are told. It stands in for the auth service's own directory, which is at
+  /// ``authAddress``, because tests break it.
   public let directory: TestDirectory
   /// The loops of the test's clients.
   public let loops: EventLoopGroup
-  private let keyring: SigningKeyring
-  private let served: ServedDirectory
-  private let folder: String
+  let ground: TestGround
+  let settings: Settings
 
   static let issuer = "https://auth.test"
-  static let sealing = Base64.encode([UInt8](repeating: 7, count: 32))
-  private static let identity = "spiffe://parley/test"
-  private static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
   // MARK: People
 
   /// Signs somebody in. The same name is the same account, in another session.
-  public func signIn(_ name: String, app: String = "default") async throws -> TestUser {
-    let digest = SHA256.digest("\(app)/\(name)")
-    let half = { (bytes: ArraySlice<UInt8>) in bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
-    var random = SystemRandomNumberGenerator()
-    let user = UserID(high: half(digest[0..<8]), low: half(digest[8..<16]))
-    let session = SessionID(high: random.next(), low: random.next())
-    let now = Moment(seconds: clock.unixSeconds)
-    let token = try await AccessTokenSigner(keyring, issuer: Self.issuer, audience: "parley").sign(
-      AccessTokenClaims(
-        user: user, session: session, app: app, issuedAt: now, expiresAt: now.advanced(by: .seconds(300)), authenticatedAt: now))
-    directory.begin(session.description)
-    return TestUser(userID: user, sessionID: session, accessToken: token)
+  ///
+  /// - Parameters:
+  ///   - name: What the test calls the person.
+  ///   - app: The app, which the settings name.
+  ///   - copy: The channel of the copy of the service to sign in at; the first one's otherwise.
+  public func signIn(_ name: String, app: String = "", at copy: ClientChannel? = nil) async throws -> TestUser {
+    let client = ParleyAPI.AuthService.Client(copy ?? channel)
+    let options = CallOptions(deadline: .after(.seconds(60)))
+    let nonce = try await client.beginSignIn(.init(app: app, provider: .google), options: options)
+    let token = try ground.google.token(name, nonce: nonce.providerNonce, at: clock.unixSeconds)
+    let answer = try await client.signInWithGoogle(
+      .init(app: app, idToken: token, nonce: nonce.nonce, device: .init(name: "\(name)'s phone")), options: options)
+    guard let tokens = answer.tokens, let user = UserID(answer.profile?.userID ?? ""), let session = SessionID(tokens.sessionID)
+    else { throw TimedOut("a session") }
+    directory.begin(tokens.sessionID)
+    return TestUser(name: name, userID: user, sessionID: session, tokens: tokens)
   }
 
-  /// Ends somebody's session.
+  /// Tells other services that somebody's session has ended. The auth service knows nothing of it: it has RPCs for that.
   public func end(_ user: TestUser, _ cause: ParleyAPI.SessionEnd = .signedOut) {
     directory.end(user.sessionID.description, cause, mattersUntil: clock.unixSeconds + 300)
   }
 
   // MARK: Services
 
-  /// Starts another service for the length of `body`, and a channel to it in clear text.
+  /// Where the auth service listens for other services: what `AUTH_ADDRESS` is set to where the true directory is wanted.
+  public var authAddress: String { "https://127.0.0.1:\(auth.addresses.tls?.port ?? 0)" }
+
+  /// Starts another copy of the auth service for the length of `body`: the same database, clock and keys, ports and memory of its own.
+  ///
+  /// - Parameters:
+  ///   - changes: Settings that differ from the first one's, without `PARLEY_AUTH_`.
+  ///   - body: Gets the copy, and a channel to it in clear text.
+  public func withCopy(
+    settings changes: [String: String] = [:],
+    _ body: @escaping @Sendable (ServiceInstance, ClientChannel) async throws -> Void
+  ) async throws {
+    try await with(AuthAPI.AuthService.self, settings: ground.authEnvironment.merging(changes) { $1 }, body)
+  }
+
+  /// Starts so many copies beside the first one, and hands over the channels of all of them, the first one's first.
+  public func withCopies(
+    _ count: Int, settings changes: [String: String] = [:],
+    _ body: @escaping @Sendable ([ClientChannel]) async throws -> Void
+  ) async throws {
+    try await withCopies(count, changes, [channel], body)
+  }
+
+  private func withCopies(
+    _ count: Int, _ changes: [String: String], _ channels: [ClientChannel],
+    _ body: @escaping @Sendable ([ClientChannel]) async throws -> Void
+  ) async throws {
+    guard count > 0 else { return try await body(channels) }
+    try await withCopy(settings: changes) { _, channel in
+      try await withCopies(count - 1, changes, channels + [channel], body)
+    }
+  }
+
+  /// Starts another service for the length of `body`, and a channel to it in clear text. One with migrations gets its schema in the
+  /// database of the auth service.
   public func with<S: Service>(
     _ service: S.Type, settings changes: [String: String] = [:],
     _ body: @escaping @Sendable (ServiceInstance, ClientChannel) async throws -> Void
   ) async throws {
-    let prefix = "PARLEY_\(S.name.uppercased())_"
-    var environment = [
-      "LISTEN": "127.0.0.1:0", "LOOPS": "1", "DRAIN_TIMEOUT": "2s",
-      "AUTH_ADDRESS": "https://127.0.0.1:\(served.address.port ?? 0)",
-      "JWKS_URL": "https://127.0.0.1:\(auth.addresses.tls?.port ?? 0)/.well-known/jwks.json",
-      "SESSION_ISSUER": Self.issuer, "OUTBOUND_CA_FILE": "\(folder)/ca.pem", "AUTH_CLIENT_CERTIFICATE": "\(folder)/client.pem",
-      "AUTH_CLIENT_KEY": "\(folder)/client-key.pem",
-    ]
+    var environment = ["LISTEN": "127.0.0.1:0", "LOOPS": "1", "DRAIN_TIMEOUT": "2s"]
+    if S.name != AuthAPI.AuthService.name {
+      environment.merge(ground.peerEnvironment(jwks: "\(authAddress)/.well-known/jwks.json", Self.issuer)) { $1 }
+      if !S.migrations.isEmpty { environment["DATABASE_URL"] = try await ground.database.prepare(S.name, S.migrations) }
+    }
     environment.merge(changes) { $1 }
-    let settings = try Settings(
-      service: S.name, keys: S.configuration + StandardKeys.all(database: false),
-      environment: Dictionary(uniqueKeysWithValues: environment.map { (prefix + $0.key, $0.value) }))
-    try await Self.serving(S.self, settings, clock.wall) { instance in
+    let settings = try TestGround.settings(S.self, environment)
+    try await TestGround.serving(S.self, settings, clock.wall) { instance in
       let channel = ClientChannel(to: .host("127.0.0.1", port: instance.addresses.grpc?.port ?? 0), on: loops)
       let result = await Result { try await body(instance, channel) }
       await channel.close()
       try result.get()
     }
+  }
+
+  /// What a client shows over TLS.
+  public enum Certificate: Sendable {
+    /// None.
+    case none
+    /// That of a service, which may call methods of SERVICE access and no others that need one.
+    case service
+    /// One of the same authority with an identity that may call nothing.
+    case stranger
+
+    var file: String? {
+      switch self {
+      case .none: nil
+      case .service: "client"
+      case .stranger: "stranger"
+      }
+    }
+  }
+
+  /// A channel over TLS to a service that was started here, for the length of `body`.
+  public func withSecureChannel(
+    to instance: ServiceInstance, showing certificate: Certificate,
+    _ body: @escaping @Sendable (ClientChannel) async throws -> Void
+  ) async throws {
+    let configuration = ClientChannelConfiguration(tls: try ground.tls(showing: certificate))
+    let channel = ClientChannel(
+      to: .host("127.0.0.1", port: instance.addresses.tls?.port ?? 0), on: loops, configuration: configuration)
+    let result = await Result { try await body(channel) }
+    await channel.close()
+    try result.get()
   }
 
   // MARK: Starting
@@ -97,94 +160,21 @@ public struct TestParley: Sendable {
   public static func with(
     settings changes: [String: String] = [:], _ body: @escaping @Sendable (TestParley) async throws -> Void
   ) async throws {
-    try await TestDatabase.with { database in
-      let url = try await database.prepare(AuthMigrations.schema, AuthMigrations.all)
-      let folder = try Self.folder()
-      defer { _ = try? ChildProcess.run(["rm", "-rf", folder], output: "/dev/null") }
-      let authority = TestAuthority()
-      let server = authority.server()
-      let client = authority.client(commonName: "test", uris: [identity])
-      for (name, bytes) in [
-        ("ca", authority.certificate), ("server", server.certificateChain), ("server-key", server.privateKey),
-        ("client", client.certificateChain), ("client-key", client.privateKey),
-      ] { try write(bytes, to: "\(folder)/\(name).pem") }
+    try await TestGround.with { ground in
       let clock = TestClock()
-      let settings = try authSettings(url, folder, changes)
-      try await serving(AuthService.self, settings, clock.wall) { auth in
-        let connected = try Database(DatabaseConfiguration(url), group: database.group, log: silent)
-        await connected.waitUntilReady()
+      let settings = try TestGround.settings(AuthAPI.AuthService.self, ground.authEnvironment.merging(changes) { $1 })
+      try await TestGround.serving(AuthAPI.AuthService.self, settings, clock.wall) { auth in
+        let loops = ground.database.group
+        let channel = ClientChannel(to: .host("127.0.0.1", port: auth.addresses.grpc?.port ?? 0), on: loops)
         let result = await Result {
-          let tls = try TLSContext(
-            .server(
-              identity: .init(certificateChain: .file("\(folder)/server.pem"), privateKey: .file("\(folder)/server-key.pem")),
-              clients: .required(.certificates(.file("\(folder)/ca.pem")))))
-          guard let identity = ClientIdentity(configurationText: identity) else { throw TimedOut("an identity") }
-          let directory = TestDirectory()
-          let served = try ServedDirectory(directory, on: database.group, tls, admitting: identity)
-          let keyring = SigningKeyring(
-            SigningKeyStore(connected), sealedWith: try SealingKeys(parsing: sealing), on: database.group.loops[0], log: silent,
-            now: { Moment(seconds: 0).advanced(by: clock.now) })
-          let parley = TestParley(
-            auth: auth, clock: clock, directory: directory, loops: database.group, keyring: keyring, served: served,
-            folder: folder)
-          let outcome = await Result { try await body(parley) }
-          await served.stop()
-          try outcome.get()
+          try await body(
+            TestParley(
+              auth: auth, channel: channel, clock: clock, directory: ground.directory, loops: loops, ground: ground,
+              settings: settings))
         }
-        await connected.shutDown()
+        await channel.close()
         try result.get()
       }
     }
-  }
-
-  private static func authSettings(_ url: String, _ folder: String, _ changes: [String: String]) throws -> Settings {
-    let pem = try SigningKey.generate(.rs256).privatePEM()
-    let account: JSONObject = [
-      "type": "service_account", "project_id": "p", "private_key_id": "k", "private_key": .string(pem),
-      "client_email": "broker@p.iam.gserviceaccount.com", "token_uri": "https://127.0.0.1:1/token",
-    ]
-    var environment = [
-      "LISTEN": "127.0.0.1:0", "TLS_LISTEN": "127.0.0.1:0", "TLS_CERTIFICATE": "\(folder)/server.pem",
-      "TLS_KEY": "\(folder)/server-key.pem", "TLS_CLIENT_CA": "\(folder)/ca.pem", "TLS_CLIENT_CERTIFICATES": "optional",
-      "TLS_CLIENT_IDENTITIES": identity, "DATABASE_URL": url, "OIDC_CLIENT_IDS": "test",
-      "GOOGLE_SA_JSON": JSONValue.object(account).description, "JWKS_URL": "https://127.0.0.1:1/certs", "LOOPS": "1",
-      "KEY_ENCRYPTION_KEY": sealing, "SESSION_ISSUER": issuer, "DRAIN_TIMEOUT": "2s", "REVENUECAT_API_KEY": "sk_test",
-      "REVENUECAT_URL": "https://127.0.0.1:1",
-    ]
-    environment.merge(changes) { $1 }
-    return try Settings(
-      service: "auth", keys: AuthService.configuration + StandardKeys.all(database: true),
-      environment: Dictionary(uniqueKeysWithValues: environment.map { ("PARLEY_AUTH_" + $0.key, $0.value) }))
-  }
-
-  private static func serving<S: Service>(
-    _ service: S.Type, _ settings: Settings, _ clock: WallClock, _ body: (ServiceInstance) async throws -> Void
-  ) async throws {
-    let instance = try await ServiceInstance.start(S.self, settings: settings, log: silent, clock: clock)
-    let running = Task { try await instance.run() }
-    let result = await Result { try await body(instance) }
-    instance.stop()
-    try await running.value
-    try result.get()
-  }
-
-  private static func folder() throws -> String {
-    var template = Array("/var/tmp/parley-test-XXXXXX\0".utf8.map { CChar(bitPattern: $0) })
-    guard mkdtemp(&template) != nil else { throw TimedOut("a folder that could be made") }
-    return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-
-  private static func write(_ bytes: [UInt8], to path: String) throws {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-    guard descriptor >= 0 else { throw TimedOut("a file that could be made") }
-    defer { close(descriptor) }
-    guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else { throw TimedOut("a file that could be written") }
-  }
-}
-
-extension Result where Failure == any Error {
-  /// What an operation ends with.
-  init(_ body: () async throws -> Success) async {
-    do { self = .success(try await body()) } catch { self = .failure(error) }
   }
 }

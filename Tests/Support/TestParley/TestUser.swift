@@ -1,14 +1,20 @@
 public import AuthDomain
+public import ParleyAPI
 public import RPC
 
 /// Somebody who is signed in.
 public struct TestUser: Sendable {
+  /// What the test calls them.
+  public let name: String
   /// The account.
   public let userID: UserID
   /// The session.
   public let sessionID: SessionID
+  /// What the device holds, the refresh token among it.
+  public let tokens: SessionTokens
+
   /// The access token.
-  public let accessToken: String
+  public var accessToken: String { tokens.accessToken }
 
   /// What their calls carry.
   public var options: CallOptions {

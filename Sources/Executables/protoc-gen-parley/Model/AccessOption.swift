@@ -1,4 +1,3 @@
-import MessagesCore
 import WellKnown
 
 /// The option `(parley.options.v1.access)` of a method.
@@ -14,7 +13,7 @@ enum AccessOption {
     of method: GoogleProtobuf.MethodDescriptorProto, in service: String, package: String
   ) throws(GenerationError) -> String {
     guard SwiftNames.namespace(ofPackage: package) == nil else { return "public" }
-    switch value(in: method.options?.unknownFields ?? UnknownFields()) {
+    switch ExtensionFields(method.options?.unknownFields).number(number) {
     case 1: return "public"
     case 2: return "device"
     case 3: return "googleIDToken"
@@ -25,34 +24,5 @@ enum AccessOption {
     default:
       throw GenerationError("\(service).\(method.name ?? "") does not say who may call it: set option (parley.options.v1.access)")
     }
-  }
-
-  /// The last value of the extension; 0 if there is none. The fields are well-formed: they come from the decoder.
-  private static func value(in fields: UnknownFields) -> UInt64 {
-    var bytes = fields.bytes[...]
-    var result: UInt64 = 0
-    func varint() -> UInt64 {
-      var value: UInt64 = 0
-      var shift: UInt64 = 0
-      while let byte = bytes.popFirst() {
-        value |= UInt64(byte & 0x7f) << shift
-        shift += 7
-        if byte < 0x80 || shift > 63 { break }
-      }
-      return value
-    }
-    while !bytes.isEmpty {
-      let tag = varint()
-      switch tag & 7 {
-      case 0:
-        let value = varint()
-        if tag >> 3 == number { result = value }
-      case 1: bytes = bytes.dropFirst(8)
-      case 2: bytes = bytes.dropFirst(Int(truncatingIfNeeded: varint() & 0x7fff_ffff))
-      case 5: bytes = bytes.dropFirst(4)
-      default: return result
-      }
-    }
-    return result
   }
 }

@@ -47,11 +47,15 @@ struct FileWriter {
         path: [4, Int32(index)], context: context
       ).write(to: &out)
     }
+    var limits: [(method: String, limit: PolicyOptions.Limit)] = []
     for (index, service) in context.file.service.enumerated() {
       if !isFirst { out.line() }
       isFirst = false
-      try ServiceWriter(service, index: index, comments, context).write(to: &out)
+      let writer = try ServiceWriter(service, index: index, comments, context)
+      writer.write(to: &out)
+      limits += writer.limits
     }
+    try PolicyOptions.checkShared(limits)
   }
 
   /// The modules of the types that this file's fields and methods have. Other imports serve the file's own descriptor only.

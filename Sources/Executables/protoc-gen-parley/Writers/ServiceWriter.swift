@@ -8,6 +8,7 @@ struct ServiceWriter {
     let request: String
     let response: String
     let access: String
+    let policy: PolicyOptions
     let comment: String?
 
     var isClientStreaming: Bool { proto.clientStreaming ?? false }
@@ -48,14 +49,20 @@ struct ServiceWriter {
     comment = comments[[6, Int32(index)]]
     var methods: [Method] = []
     for (position, method) in service.method.enumerated() {
+      let access = try AccessOption.access(of: method, in: fullName, package: context.package)
       methods.append(
         Method(
           proto: method, name: SwiftNames.member(method.name ?? ""), request: try context.types.entry(method.inputType).swiftName,
-          response: try context.types.entry(method.outputType).swiftName,
-          access: try AccessOption.access(of: method, in: fullName, package: context.package),
+          response: try context.types.entry(method.outputType).swiftName, access: access,
+          policy: try PolicyOptions(method, access: access, in: fullName, context),
           comment: comments[[6, Int32(index), 2, Int32(position)]]))
     }
     self.methods = methods
+  }
+
+  /// The limits of the methods, for who compares them with those of other services.
+  var limits: [(method: String, limit: PolicyOptions.Limit)] {
+    methods.flatMap { method in method.policy.limits.map { ("\(fullName).\(method.proto.name ?? "")", $0) } }
   }
 
   func write(to out: inout CodePrinter) {
@@ -85,9 +92,11 @@ struct ServiceWriter {
           "\(visibility) static let \(SwiftNames.escaped(method.name)): MethodDescriptor<\(method.request), \(method.response)> = .init(",
           closing: ")"
         ) { out in
+          let more = method.policy.arguments
           out.line(
-            "service: \"\(fullName)\", name: \"\(method.proto.name ?? "")\", kind: .\(method.kind), access: .\(method.access)\(method.idempotency)"
+            "service: \"\(fullName)\", name: \"\(method.proto.name ?? "")\", kind: .\(method.kind), access: .\(method.access)\(method.idempotency)\(more.isEmpty ? "" : ",")"
           )
+          for (index, argument) in more.enumerated() { out.line(argument + (index == more.count - 1 ? "" : ",")) }
         }
       }
     }

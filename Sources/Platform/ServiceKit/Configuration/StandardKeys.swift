@@ -75,6 +75,10 @@ public enum StandardKeys {
   public static let maxCallDuration = ConfigurationKey<Duration>(
     "maxCallDuration", default: .seconds(60), in: .milliseconds(10) ... .seconds(86_400),
     "The time a call may take whatever its caller allows.")
+  /// Limits in the place of those that methods give.
+  public static let rateLimits = ConfigurationKey<[RateLimitSetting]>(
+    "rateLimits", default: [],
+    "Rate limits of methods by name, in the place of those in the proto files: account=120/60 (a minute/at once).")
   /// Whether the service tells what it serves.
   public static let reflection = ConfigurationKey<Bool>(
     "reflection", default: true, "Whether anyone may ask which services and messages there are (gRPC server reflection).")
@@ -96,7 +100,8 @@ public enum StandardKeys {
   /// All of them, in the order of documentation. Those of the database only where there is one.
   public static func all(database: Bool) -> [any ConfigurationKeyDeclaration] {
     var keys: [any ConfigurationKeyDeclaration] = [
-      listen, unixMode, unixGroup, adminListen, trustedProxies, corsOrigins, maxRequestBytes, maxCallDuration, reflection,
+      listen, unixMode, unixGroup, adminListen, trustedProxies, corsOrigins, maxRequestBytes, maxCallDuration, rateLimits,
+      reflection,
       outboundCAFile, outboundProxy, outboundTimeout, loops, copies, startTimeout, drainTimeout, stallThreshold, portFile,
       logLevel, accessSampling,
     ]

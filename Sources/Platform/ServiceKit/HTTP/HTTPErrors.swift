@@ -39,6 +39,9 @@ extension HTTPServerResponse {
     }
     var headers: [(name: String, value: String)] = []
     if let delay = error.retryAfter { headers.append(("retry-after", "\(delay.wholeSecondsUp)")) }
+    for name in RateLimitFields.names {
+      if let value = error.metadata[name] { headers.append((name, value)) }
+    }
     let status = error.httpStatus
     if status == 401 { headers.append(("www-authenticate", "Bearer")) }
     return .text(status, error.message, headers: headers)

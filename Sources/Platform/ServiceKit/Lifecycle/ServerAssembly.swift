@@ -22,7 +22,7 @@ struct ServerAssembly {
 
   init<S: Service>(
     _ service: S.Type, _ parts: ServiceParts, _ settings: Settings, _ health: HealthStatus, _ log: Logger,
-    _ resources: ServiceResources
+    _ resources: ServiceResources, _ clock: WallClock
   ) throws {
     let telemetry = resources.telemetry
     let undeclared = parts.services.map(\.descriptor.name).filter { name in !S.services.contains { $0.name == name } }
@@ -30,21 +30,28 @@ struct ServerAssembly {
       throw ServiceFailure(.internal, "\(S.program) serves \(undeclared.joined(separator: ", ")) without declaring it")
     }
     let served = parts.services + [HealthService(health).routes]
-    services = settings[StandardKeys.reflection] ? served.withReflection() : served
+    let all = settings[StandardKeys.reflection] ? served.withReflection() : served
+    let descriptors = all.map(\.descriptor)
+    proxies = TrustedProxies(settings[StandardKeys.trustedProxies])
     // Other services are known by their certificates, unless this one has a way of its own.
     let clients = AccessGuard.authenticator(ClientIdentityAuthenticator(settings[StandardKeys.tlsClientIdentities]))
     let admins = AccessGuard.authenticator(ClientIdentityAuthenticator(settings[StandardKeys.tlsAdminIdentities]))
     let access = try AccessPolicy(
-      for: services.map(\.descriptor), guards: parts.guards.merging([.service: clients, .admin: admins]) { own, _ in own })
+      for: descriptors, guards: parts.guards.merging([.service: clients, .admin: admins]) { own, _ in own })
+    let policies = try MethodPolicies(
+      for: descriptors, parts, settings[StandardKeys.rateLimits],
+      .init(
+        proxies: proxies, clock: clock, longestCall: settings[StandardKeys.maxCallDuration], loops: resources.loops.loops,
+        registry: telemetry.registry, log: log))
+    services = all.guarded(by: policies, access)
     interceptors =
       [
-        CallTelemetry.interceptor(services.map(\.descriptor), log, telemetry, settings, resources.tracing.tracer),
+        CallTelemetry.interceptor(descriptors, log, telemetry, settings, resources.tracing.tracer),
         RequestIDInterceptor(), ErrorMappingInterceptor(),
       ]
-      + parts.interceptors + [access]
+      + parts.interceptors
     self.log = log
     registry = telemetry.registry
-    proxies = TrustedProxies(settings[StandardKeys.trustedProxies])
     let policy = CORSPolicy(settings[StandardKeys.corsOrigins])
     cors = CORS(policy)
     self.parts = parts

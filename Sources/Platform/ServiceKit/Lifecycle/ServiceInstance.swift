@@ -86,7 +86,7 @@ public final class ServiceInstance: Sendable {
     let parts = try await S.build(context)
     // A service may declare what its settings then leave out.
     health.serve(parts.services.map(\.descriptor.name))
-    let assembly = try ServerAssembly(S.self, parts, settings, health, log, resources)
+    let assembly = try ServerAssembly(S.self, parts, settings, health, log, resources, clock)
     let server = assembly.server(on: resources.loops)
     let certificates = try CertificateReloader(settings, log, resources.telemetry.registry)
     let lag = LoopLag(resources.loops, resources.telemetry.registry) { [metrics = assembly.metrics] in metrics.look(server, $0) }

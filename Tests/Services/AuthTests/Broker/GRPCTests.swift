@@ -19,14 +19,15 @@ struct BrokerTests {
     try await BrokerDatabase.with { database in try await BrokerFixture.with(database, settings: settings, body) }
   }
 
-  @Test("B-29: over gRPC call 31 of a burst is told when to come back, in trailer and details")
+  @Test("B-29, AUTH-M6: over gRPC call 31 of a burst is told when to come back, in trailer and details")
   func burst() async throws {
     try await Self.withBroker { broker in
       for _ in 1...30 { _ = try await broker.exchange(broker.idToken()) }
       let refusal = await #expect(throws: RPCError.self) { try await broker.exchange(broker.idToken()) }
       #expect(refusal?.code == .resourceExhausted && refusal?.message == "rate limit (user)")
       #expect(refusal?.reason == "RATE_LIMITED_USER" && refusal?.retryAfter == .seconds(1))
-      #expect(refusal?.metadata["retry-after"] == "1")
+      #expect(refusal?.metadata["retry-after"] == "1" && refusal?.metadata["ratelimit-limit"] == "30")
+      #expect(refusal?.metadata["ratelimit-remaining"] == "0" && refusal?.metadata["ratelimit-reset"] == "30")
       broker.clock.advance(by: .seconds(1))
       _ = try await broker.exchange(broker.idToken())
     }

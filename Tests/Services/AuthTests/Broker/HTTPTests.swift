@@ -106,7 +106,9 @@ extension BrokerTests {
     }
   }
 
-  @Test("B-15: over HTTP the 31st request of a burst gets 429 with Retry-After, and the next second one more passes")
+  @Test(
+    "B-15, AUTH-M6: over HTTP the 31st request of a burst gets 429 with Retry-After and RateLimit headers, and the next second one more passes"
+  )
   func userLimit() async throws {
     try await Self.withBroker { broker in
       for number in 0..<30 {
@@ -115,7 +117,8 @@ extension BrokerTests {
       }
       let refused = try await broker.get("/token", token: broker.idToken())
       #expect(refused.status == 429 && refused.text == "rate limit (user)")
-      #expect(refused.headers["retry-after"] == "1")
+      #expect(refused.headers["retry-after"] == "1" && refused.headers["ratelimit-limit"] == "30")
+      #expect(refused.headers["ratelimit-remaining"] == "0" && refused.headers["ratelimit-reset"] == "30")
       broker.clock.advance(by: .seconds(1))
       #expect(try await broker.get("/token", token: broker.idToken()).status == 200)
     }

@@ -3,51 +3,13 @@ import Testing
 
 @Suite("Broker domain")
 struct DomainTests {
-  private static let limit = RateLimit(perMinute: 60, burst: 30)
   private static let start = Moment(seconds: 1_800_000_000)
-
-  @Test("B-16: a new bucket holds its burst and not one more")
-  func burst() {
-    var bucket = TokenBucket(full: Self.limit, at: Self.start)
-    for _ in 1...30 { #expect(bucket.take(1, of: Self.limit, at: Self.start) == 1) }
-    #expect(bucket.take(1, of: Self.limit, at: Self.start) == 0)
-    #expect(bucket.refill(of: Self.limit).duration(since: Self.start) <= .seconds(1))
-  }
-
-  @Test("B-15: a token is back after exactly one refill interval, and a refused take consumes nothing")
-  func refill() {
-    var bucket = TokenBucket(tokens: 0, refilledAt: Self.start)
-    for tenth in 1...9 { #expect(bucket.take(1, of: Self.limit, at: Self.start.advanced(by: .milliseconds(100 * tenth))) == 0) }
-    #expect(bucket.take(1, of: Self.limit, at: Self.start.advanced(by: .seconds(1))) == 1)
-    #expect(bucket.take(1, of: Self.limit, at: Self.start.advanced(by: .seconds(1))) == 0)
-  }
-
-  @Test("A clock that goes back neither fills a bucket nor empties it")
-  func clockGoesBack() {
-    var bucket = TokenBucket(tokens: 2, refilledAt: Self.start)
-    #expect(bucket.take(1, of: Self.limit, at: Self.start.advanced(by: .seconds(-3600))) == 1)
-    #expect(bucket.take(2, of: Self.limit, at: Self.start) == 1)
-  }
 
   @Test(
     "B-15: Retry-After is rounded up and at least 1",
     arguments: [(0, 1), (1, 1), (999, 1), (1000, 1), (1001, 2), (2500, 3), (-5, 1)])
   func retryAfter(milliseconds: Int, seconds: Int64) {
     #expect(RetryAfter.seconds(until: Self.start.advanced(by: .milliseconds(milliseconds)), from: Self.start) == seconds)
-  }
-
-  @Test("A remembered refusal holds until its moment, and the memory stays bounded")
-  func refusalMemory() {
-    var memory = RefusalMemory(capacity: 100)
-    let until = Self.start.advanced(by: .seconds(1))
-    memory.remember(.address("192.0.2.1"), until: until)
-    #expect(memory.refusal(of: .address("192.0.2.1"), at: Self.start) == until)
-    #expect(memory.refusal(of: .address("192.0.2.1"), at: until) == nil)
-    #expect(memory.refusal(of: .address("192.0.2.2"), at: Self.start) == nil)
-    for number in 0..<10_000 { memory.remember(.address("\(number)"), until: until) }
-    #expect(memory.count <= 100)
-    #expect(memory.refusal(of: .address("9999"), at: Self.start) == until)
-    #expect(memory.refusal(of: .address("0"), at: Self.start) == nil)
   }
 
   @Test(

@@ -8,13 +8,11 @@ internal import WellKnown
 
 /// `parley.auth.v1.AuthService`.
 struct AccountHandlers: ParleyAPI.AuthService.Handlers {
-  let rules: AccountRules
   let signIn: SignInFlow
   let refreshing: RefreshFlow
   let accounts: AccountStore
   let sessions: SessionStore
   let activity: ActivityStore
-  let limits: AccountLimits
   let journal: AccountJournal
   let proxies: TrustedProxies
   let now: @Sendable () -> Moment
@@ -81,7 +79,6 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
   func revokeSession(_ request: RevokeSessionRequest, _ call: CallContext) async throws -> RevokeSessionResponse {
     let caller = try call.caller
     return try await answer(call) { client in
-      try await limit(caller)
       // Another person's session is as absent as one that never was.
       guard let session = SessionID(request.sessionID) else { throw AccountRefusal(.sessionNotFound, detail: "malformed") }
       if try await end(.one(session), of: caller.user, .revoked, client) == 0 {
@@ -94,7 +91,6 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
   func revokeSessions(_ request: RevokeSessionsRequest, _ call: CallContext) async throws -> RevokeSessionsResponse {
     let caller = try call.caller
     return try await answer(call) { client in
-      try await limit(caller)
       let selection = request.includingCurrent ? SessionStore.Selection.all : .allBut(caller.session)
       return .init(count: Int32(clamping: try await end(selection, of: caller.user, .revoked, client)))
     }
@@ -121,9 +117,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
   func updateProfile(_ request: UpdateProfileRequest, _ call: CallContext) async throws -> UpdateProfileResponse {
     let caller = try call.caller
     return try await answer(call) { client in
-      try await limit(caller)
       let profile = request.profile ?? .init()
-      guard profile.userID.isEmpty || UserID(profile.userID) == caller.user else { throw AccountRefusal(.notYourOwn) }
       guard request.updateMask?.paths == ["name"] else { throw AccountRefusal(field: "update_mask", "name, and nothing else") }
       guard let name = PersonName.chosen(profile.name) else {
         throw AccountRefusal(field: "profile.name", "1 to \(PersonName.limit) characters, none of them a control character")
@@ -151,10 +145,6 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
   }
 
   // MARK: Every call
-
-  private func limit(_ caller: Caller) async throws(AccountRefusal) {
-    try await limits.take(.account(caller.user), rules.accountLimit, at: now(), otherwise: .userLimited)
-  }
 
   private func answer<Value>(_ call: CallContext, _ body: (AccountClient) async throws -> Value) async throws -> Value {
     try await JournalledCalls(journal: journal, proxies: proxies).answer(call, body)

@@ -12,6 +12,8 @@ struct AccountLimits: Sendable {
       throw AccountRefusal(error.kind == .cancelled ? .cancelled : .limiterUnavailable, detail: error.reason)
     }
     guard case .refused(let until) = decision else { return }
-    throw AccountRefusal(kind, retryAfter: .seconds(RetryAfter.seconds(until: until, from: now)))
+    var refusal = AccountRefusal(kind, retryAfter: .seconds(RetryAfter.seconds(until: until, from: now)))
+    refusal.limit = limit
+    throw refusal
   }
 }

@@ -1,5 +1,6 @@
 internal import AuthDomain
 internal import RPC
+internal import ServiceKit
 
 extension AccountRefusal {
   /// The domain of the reason codes.
@@ -12,8 +13,9 @@ extension AccountRefusal {
     if let field { details.append(.badRequest([.init(field: field.name, description: field.description)])) }
     if let retryAfter {
       details.append(.retryInfo(retryAfter))
-      let (seconds, attoseconds) = retryAfter.components
-      metadata.append("retry-after", "\(max(1, attoseconds > 0 ? seconds + 1 : seconds))")
+      let seconds = retryAfter.wholeSecondsUp
+      metadata.append("retry-after", "\(seconds)")
+      if let limit { metadata.append(contentsOf: RateLimitFields(refusedFor: seconds, by: limit).metadata) }
     } else if kind.code == .unavailable {
       details.append(.retryInfo(.seconds(1)))
     }

@@ -1,6 +1,7 @@
 internal import AuthDomain
 internal import AuthStore
 internal import JOSE
+internal import Limits
 internal import PostgreSQL
 
 /// The buckets in the database as the broker's limits.
@@ -8,7 +9,14 @@ struct SharedLimits: RateLimiting {
   let store: RateLimitStore
 
   func take(_ key: LimitKey, _ limit: RateLimit, at now: Moment) async throws(PortFailure) -> LimitDecision {
-    do { return try await store.take(key, limit, at: now) } catch { throw PortFailure(error) }
+    let answer: BucketAnswer
+    do {
+      answer = try await store.take(
+        key.text, BucketRate(perMinute: limit.perMinute, burst: limit.burst), at: Timestamp(microseconds: now.microseconds))
+    } catch {
+      throw PortFailure(error)
+    }
+    return answer.refusedUntil.map { .refused(until: Moment(microseconds: $0.microseconds)) } ?? .allowed
   }
 }
 

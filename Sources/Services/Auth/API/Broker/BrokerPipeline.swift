@@ -77,7 +77,10 @@ struct BrokerPipeline: Sendable {
     let now = now()
     let decision: LimitDecision
     do { decision = try await limits.take(key, limit, at: now) } catch { throw Refusal(error, .limiterUnavailable) }
-    if case .refused(let until) = decision { throw Refusal(kind, retryAfter: RetryAfter.seconds(until: until, from: now)) }
+    guard case .refused(let until) = decision else { return }
+    var refusal = Refusal(kind, retryAfter: RetryAfter.seconds(until: until, from: now))
+    refusal.limit = limit
+    throw refusal
   }
 
   private func bearer(_ request: BrokerRequest) throws(Refusal) -> String {

@@ -1,5 +1,6 @@
 internal import AuthDomain
 internal import RPC
+internal import ServiceKit
 
 extension Refusal {
   /// The domain of the broker's reason codes.
@@ -12,10 +13,17 @@ extension Refusal {
     if let retryAfter {
       details.append(.retryInfo(.seconds(retryAfter)))
       metadata.append("retry-after", "\(retryAfter)")
+      if let limit { metadata.append(contentsOf: RateLimitFields(refusedFor: retryAfter, by: limit).metadata) }
     } else if kind.code == .unavailable {
       details.append(.retryInfo(.seconds(1)))
     }
     return RPCError(kind.code, kind.text, details: details, metadata: metadata, cause: self)
+  }
+}
+
+extension RateLimitFields {
+  init(refusedFor seconds: Int64, by limit: RateLimit) {
+    self.init(refusedFor: seconds, perMinute: limit.perMinute, burst: limit.burst)
   }
 }
 

@@ -1,6 +1,7 @@
 internal import AuthDomain
 internal import AuthStore
 internal import EventLoop
+internal import Limits
 internal import Logging
 internal import ParleyAPI
 internal import PostgreSQL
@@ -31,13 +32,12 @@ struct Accounts: Sendable {
     let now = context.now
     let rules = Self.rules(settings)
     let journal = AccountJournal(context.log, context.metrics)
-    let limits = AccountLimits(limits: SharedLimits(store: RateLimitStore(database, loops: loops)))
+    let limits = AccountLimits(limits: SharedLimits(store: RateLimitStore(schema: "auth", database, loops: loops)))
     let issuer = SessionIssuer(signer: keys.signer)
     let (pepper, accounts, activity) = (RefreshPepperStore(database), AccountStore(database), ActivityStore(database))
     let sessions = SessionStore(database, tokensOutlive: AccountRules.tokensOutlive)
     let revocations = RevocationStore(database)
     handlers = AccountHandlers(
-      rules: rules,
       signIn: SignInFlow(
         rules: rules, apps: providers.apps, verifier: { providers.verifier($0, for: $1) }, store: SignInStore(database),
         accounts: accounts, activity: activity, pepper: pepper, limits: limits, issuer: issuer, grants: grants, journal: journal,
@@ -45,7 +45,7 @@ struct Accounts: Sendable {
       refreshing: RefreshFlow(
         rules: rules, apps: providers.apps, store: sessions, accounts: accounts, pepper: pepper, limits: limits, issuer: issuer,
         journal: journal, now: now),
-      accounts: accounts, sessions: sessions, activity: activity, limits: limits, journal: journal, proxies: context.proxies,
+      accounts: accounts, sessions: sessions, activity: activity, journal: journal, proxies: context.proxies,
       now: now)
     directory = SessionDirectoryHandlers(
       revocations: revocations, sessions: sessions, loops: loops, interval: settings[AccountKeys.revocationInterval], now: now)

@@ -1,6 +1,8 @@
 internal import AuthDomain
 internal import AuthStore
+internal import EventLoop
 internal import Jobs
+internal import Limits
 internal import ParleyAPI
 public import PostgreSQL
 public import RPC
@@ -52,7 +54,15 @@ public enum AuthService: Service {
     if let billing { parts.append(billing.parts(SessionCallers(sessions: accounts.authenticator))) }
     let entitlements = billing.map { OwnEntitlements(entitlements: $0.entitlements) }
     parts.append(ServiceParts(guards: .sessions(accounts.authenticator, entitlements: entitlements)))
+    parts.append(policies(context))
     parts.append(jobs.parts([]))
     return ServiceParts(joining: parts)
+  }
+
+  /// What the options of methods stand on. The buckets are the broker's too, which removes idle ones.
+  private static func policies(_ context: ServiceContext) -> ServiceParts {
+    var parts = ServiceParts.answers(schema: "auth", context)
+    parts.limiter = RateLimitStore(schema: "auth", context.database, loops: context.loops.loops)
+    return parts
   }
 }

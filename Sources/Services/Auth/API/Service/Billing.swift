@@ -42,7 +42,7 @@ public struct Billing: Sendable {
       isBypassed: settings[BillingKeys.isBypassed])
     entitlements = Entitlements(
       rules: rules, store: store, desk: desk, cache: cache,
-      limits: SharedLimits(store: RateLimitStore(context.database, loops: context.loops.loops)), now: now)
+      limits: SharedLimits(store: RateLimitStore(schema: "auth", context.database, loops: context.loops.loops)), now: now)
     webhook = RevenueCatWebhookRoute(
       store: store, cache: cache, secret: settings[BillingKeys.webhookSecret], log: context.log, now: now)
     worker = RereadWorker(

@@ -2,9 +2,11 @@ internal import AuthDomain
 internal import AuthStore
 internal import EventLoop
 internal import GoogleProvider
+internal import Limits
 internal import Logging
 internal import OpenID
 internal import ParleyAPI
+internal import PostgreSQL
 internal import RPC
 internal import RPCServer
 internal import ServiceKit
@@ -36,11 +38,11 @@ struct TokenBroker: Sendable {
     pipeline = BrokerPipeline(
       rules: Self.rules(settings),
       tokens: GoogleIdentities(verifier: GoogleIDTokenVerifier(policy, keys: keys, loops: loops, clock: clock)),
-      limits: SharedLimits(store: RateLimitStore(context.database, loops: loops)),
+      limits: SharedLimits(store: RateLimitStore(schema: "auth", context.database, loops: loops)),
       subjects: SaltedSubjects(salt: salt ?? .stored(SubjectSaltStore(context.database))),
       cloud: cloud.tokens(now: now), audit: DurableAudit(store: IssuanceStore(context.database, loops: loops)), stops: watch,
       journal: BrokerJournal(context.log, context.metrics), now: now)
-    sweep = RateLimitSweep(context.database)
+    sweep = RateLimitSweep(schema: "auth", context.database)
     uses = CapabilityUseSweep(context.database)
     self.context = context
   }
@@ -96,7 +98,8 @@ struct TokenBroker: Sendable {
     while true {
       try await context.loops.loops[0].sleep(for: idle / 2)
       do {
-        let removed = try await sweep.remove(idleSince: pipeline.now().advanced(by: .zero - idle))
+        let idleSince = pipeline.now().advanced(by: .zero - idle)
+        let removed = try await sweep.remove(idleSince: Timestamp(microseconds: idleSince.microseconds))
         // A day's grace, for copies whose clocks are behind.
         let old = try await uses.remove(before: pipeline.now().advanced(by: .seconds(-86_400)))
         context.log.debug("idle limits removed", metadata: ["count": "\(removed)", "counts_of_past_days": "\(old)"])

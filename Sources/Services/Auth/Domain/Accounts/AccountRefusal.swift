@@ -61,6 +61,8 @@ public struct AccountRefusal: Error, Sendable, Hashable, CustomStringConvertible
     case cancelled
   }
 
+  /// The limit that was reached, if that is why.
+  public var limit: RateLimit?
   /// The kind.
   public let kind: Kind
   /// The distinct reason, for the log; nothing secret, nothing that the caller sent.

@@ -32,6 +32,8 @@ public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
     case cancelled
   }
 
+  /// The limit that was reached, if that is why.
+  public var limit: RateLimit?
   /// The kind.
   public let kind: Kind
   /// The distinct reason, for the log and the audit; nothing secret, nothing that the caller sent.

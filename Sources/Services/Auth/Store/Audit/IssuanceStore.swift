@@ -1,5 +1,6 @@
 public import AuthDomain
 public import EventLoop
+internal import Limits
 public import PostgreSQL
 internal import Synchronization
 
@@ -12,7 +13,7 @@ public final class IssuanceStore: Sendable {
   private let batchers: PerLoop<Batcher>
   private let judges: PerLoop<Judge>
   /// Who has had enough for the day: a cap that is reached is not asked about each time.
-  private let capped: Mutex<RefusalMemory>
+  private let capped: Mutex<RefusalMemory<LimitKey>>
 
   /// The ledger in `database`.
   ///
@@ -55,13 +56,13 @@ public final class IssuanceStore: Sendable {
     let id = UUID.v7(at: Timestamp(record.at))
     let decision = try await judges.here.submit(.init(id: id, record: record, cap: perDay.map { Int32(clamping: $0) } ?? .max))
     if decision == .capReached {
-      capped.withLock { $0.remember(.cap(record.capability, record.subject), until: record.at.nextDay) }
+      capped.withLock { $0.remember(.cap(record.capability, record.subject), until: Timestamp(record.at.nextDay)) }
     }
     return decision
   }
 
   /// Whether it is known in this process that the person has had enough for the day.
   public func isCapped(_ subject: SubjectHash, _ capability: String, at now: Moment) -> Bool {
-    capped.withLock { $0.refusal(of: .cap(capability, subject), at: now) } != nil
+    capped.withLock { $0.refusal(of: .cap(capability, subject), at: Timestamp(now)) } != nil
   }
 }

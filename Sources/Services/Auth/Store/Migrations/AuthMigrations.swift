@@ -1,3 +1,4 @@
+internal import Idempotency
 public import PostgreSQL
 
 /// The steps of the schema `auth`, oldest first.
@@ -13,5 +14,6 @@ public enum AuthMigrations {
     Migration(6, "add_operators", addOperators),
     Migration(7, "create_provider_grants", createProviderGrants),
     Migration(8, "create_jobs", createJobs),
+    Migration(9, "create_idempotency", IdempotencyMigration.create(schema: schema, role: "parley_auth")),
   ]
 }

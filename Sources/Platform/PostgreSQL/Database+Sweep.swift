@@ -1,16 +1,14 @@
-internal import PostgreSQL
-
 /// How much a sweep removes at once.
-enum SweepBatch {
+public enum SweepBatch {
   /// Rows removed by one statement, so that none holds its locks for long.
-  static let size: Int64 = 500
+  public static let size: Int64 = 500
 }
 
 extension Database {
   /// Runs a statement that removes at most ``SweepBatch/size`` rows until it removes fewer.
   ///
   /// - Returns: How many were removed.
-  func sweep(_ statement: Query) async throws(DatabaseError) -> Int {
+  public func sweep(_ statement: Query) async throws(DatabaseError) -> Int {
     var total = 0
     while true {
       let removed = try await execute(statement)

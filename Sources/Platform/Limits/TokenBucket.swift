@@ -1,3 +1,5 @@
+public import PostgreSQL
+
 /// The arithmetic of a token bucket.
 ///
 /// The database does the same sums in one statement, so that all copies of the service share a bucket; this is the model that
@@ -9,25 +11,28 @@ public struct TokenBucket: Sendable, Hashable {
   /// What is in the bucket at ``refilledAt``.
   public private(set) var tokens: Double
   /// When ``tokens`` was true.
-  public private(set) var refilledAt: Moment
+  public private(set) var refilledAt: Timestamp
 
   /// A bucket as it was found.
-  public init(tokens: Double, refilledAt: Moment) {
+  public init(tokens: Double, refilledAt: Timestamp) {
     self.tokens = tokens
     self.refilledAt = refilledAt
   }
 
   /// A new bucket: full.
-  public init(full limit: RateLimit, at now: Moment) { self.init(tokens: Double(limit.burst), refilledAt: now) }
+  public init(full rate: BucketRate, at now: Timestamp) { self.init(tokens: Double(rate.burst), refilledAt: now) }
+
+  /// How many whole tokens there are.
+  public var wholeTokens: Int { Int((tokens + Self.rounding).rounded(.down)) }
 
   /// Refills the bucket up to `now` and takes as many of `count` tokens as there are.
   ///
   /// A clock that goes back adds nothing and takes nothing away.
   ///
   /// - Returns: How many were taken.
-  public mutating func take(_ count: Int, of limit: RateLimit, at now: Moment) -> Int {
+  public mutating func take(_ count: Int, of rate: BucketRate, at now: Timestamp) -> Int {
     let elapsed = max(0, Double(now.microseconds - refilledAt.microseconds) / 1_000_000)
-    let level = min(Double(limit.burst), tokens + elapsed * limit.perSecond)
+    let level = min(Double(rate.burst), tokens + elapsed * rate.perSecond)
     let taken = min(count, Int((level + Self.rounding).rounded(.down)))
     tokens = max(0, level - Double(taken))
     refilledAt = max(refilledAt, now)
@@ -35,9 +40,14 @@ public struct TokenBucket: Sendable, Hashable {
   }
 
   /// When one token will be there.
-  public func refill(of limit: RateLimit) -> Moment {
-    let missing = 1 - Self.rounding - tokens
+  public func refill(of rate: BucketRate) -> Timestamp { moment(of: 1, rate) }
+
+  /// When it will be full.
+  public func full(of rate: BucketRate) -> Timestamp { moment(of: Double(rate.burst), rate) }
+
+  private func moment(of level: Double, _ rate: BucketRate) -> Timestamp {
+    let missing = level - Self.rounding - tokens
     guard missing > 0 else { return refilledAt }
-    return Moment(microseconds: refilledAt.microseconds + Int64((missing / limit.perSecond * 1_000_000).rounded(.up)))
+    return Timestamp(microseconds: refilledAt.microseconds + Int64((missing / rate.perSecond * 1_000_000).rounded(.up)))
   }
 }

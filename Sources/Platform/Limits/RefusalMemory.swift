@@ -1,11 +1,13 @@
+public import PostgreSQL
+
 /// Refusals that still hold, so that a flood of calls that will be refused anyway is not asked about each time.
 ///
 /// Bounded: it forgets what was used least recently, which costs a question and nothing else. Two generations make that cheap:
 /// what is used moves to the younger one, and the older one is dropped whole.
-public struct RefusalMemory: Sendable {
+public struct RefusalMemory<Key: Hashable & Sendable>: Sendable {
   private let halfCapacity: Int
-  private var young: [LimitKey: Moment] = [:]
-  private var old: [LimitKey: Moment] = [:]
+  private var young: [Key: Timestamp] = [:]
+  private var old: [Key: Timestamp] = [:]
 
   /// A memory for at most `capacity` refusals.
   public init(capacity: Int) { halfCapacity = max(1, capacity / 2) }
@@ -14,7 +16,7 @@ public struct RefusalMemory: Sendable {
   public var count: Int { young.count + old.count }
 
   /// Until when calls under `key` are refused, if that is known and still to come.
-  public mutating func refusal(of key: LimitKey, at now: Moment) -> Moment? {
+  public mutating func refusal(of key: Key, at now: Timestamp) -> Timestamp? {
     if let until = young[key] { return until > now ? until : forget(key) }
     guard let until = old.removeValue(forKey: key), until > now else { return nil }
     insert(key, until)
@@ -22,17 +24,17 @@ public struct RefusalMemory: Sendable {
   }
 
   /// Remembers that calls under `key` are refused until then.
-  public mutating func remember(_ key: LimitKey, until: Moment) {
+  public mutating func remember(_ key: Key, until: Timestamp) {
     old.removeValue(forKey: key)
     insert(key, until)
   }
 
-  private mutating func insert(_ key: LimitKey, _ until: Moment) {
+  private mutating func insert(_ key: Key, _ until: Timestamp) {
     if young[key] == nil, young.count >= halfCapacity { (old, young) = (young, [:]) }
     young[key] = until
   }
 
-  private mutating func forget(_ key: LimitKey) -> Moment? {
+  private mutating func forget(_ key: Key) -> Timestamp? {
     young.removeValue(forKey: key)
     return nil
   }

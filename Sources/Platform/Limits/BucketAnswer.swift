@@ -1,0 +1,27 @@
+public import PostgreSQL
+
+/// What became of a request for a token, and how the bucket stands.
+public struct BucketAnswer: Sendable, Hashable {
+  /// When a token will be there; nil when one was taken. A refused request consumes nothing.
+  public let refusedUntil: Timestamp?
+  /// How many whole tokens are left.
+  public let remaining: Int
+  /// When the bucket will be full if nobody takes anything.
+  public let fullAt: Timestamp
+
+  /// Whether a token was taken.
+  public var isAllowed: Bool { refusedUntil == nil }
+
+  /// An answer.
+  public init(refusedUntil: Timestamp?, remaining: Int, fullAt: Timestamp) {
+    self.refusedUntil = refusedUntil
+    self.remaining = remaining
+    self.fullAt = fullAt
+  }
+
+  /// A refusal that is remembered: there is one token at `until`, and the others come after it.
+  init(refusedUntil until: Timestamp, _ rate: BucketRate) {
+    let others = Double(rate.burst - 1) / rate.perSecond
+    self.init(refusedUntil: until, remaining: 0, fullAt: until.advanced(by: .seconds(others)))
+  }
+}

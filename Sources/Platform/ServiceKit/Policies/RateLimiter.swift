@@ -1,0 +1,16 @@
+public import Limits
+public import PostgreSQL
+
+/// Where calls are counted, for all copies of a service; whoever can count implements it.
+public protocol RateLimiter: Sendable {
+  /// Takes one token from the bucket of `key`, if there is one; a refused take consumes nothing.
+  ///
+  /// - Parameters:
+  ///   - key: Whose bucket it is: the limit's name and the caller, the address, the session or the device.
+  ///   - rate: How it fills.
+  ///   - now: The time.
+  /// - Throws: Anything when nobody can say.
+  func take(_ key: String, _ rate: BucketRate, at now: Timestamp) async throws -> BucketAnswer
+}
+
+extension RateLimitStore: RateLimiter {}

@@ -1,0 +1,127 @@
+import EventLoop
+import Limits
+import PostgreSQL
+import TestSupport
+import Testing
+
+@Suite("Limits in the database", .serialized)
+struct RateLimitStoreTests {
+  private static let limit = BucketRate(perMinute: 60, burst: 30)
+  private static let start = Timestamp(seconds: 1_800_000_000)
+
+  /// A schema with buckets, as the serving role sees it.
+  private static func withStore(_ body: @escaping @Sendable (Database, EventLoopGroup) async throws -> Void) async throws {
+    try await TestDatabase.with(loops: 2) { prepared in
+      let url = try await prepared.prepare(
+        "limited", [Migration(1, "create_rate_limits", RateLimitMigration.create(schema: "limited", role: "parley_limited"))])
+      let database = try Database(try DatabaseConfiguration(url), group: prepared.group, log: prepared.log)
+      await database.waitUntilReady()
+      let result: Result<Void, any Error>
+      do { result = .success(try await body(database, prepared.group)) } catch { result = .failure(error) }
+      await database.shutDown()
+      try result.get()
+    }
+  }
+
+  private static func store(_ database: Database, _ group: EventLoopGroup) -> RateLimitStore {
+    RateLimitStore(schema: "limited", database, loops: group.loops)
+  }
+
+  @Test("B-16: of 40 takes at once exactly 30 pass, and the refused ones end when a token is back")
+  func burst() async throws {
+    try await Self.withStore { database, group in
+      let store = Self.store(database, group)
+      let decisions = try await withThrowingTaskGroup(of: BucketAnswer.self) { tasks in
+        for number in 0..<40 {
+          tasks.addTask(executorPreference: group.loops[number % 2]) {
+            try await store.take("a", Self.limit, at: Self.start)
+          }
+        }
+        return try await tasks.reduce(into: []) { $0.append($1) }
+      }
+      #expect(decisions.count { $0.isAllowed } == 30)
+      let refused = try #require(decisions.first { !$0.isAllowed })
+      let until = try #require(refused.refusedUntil)
+      #expect(until > Self.start && until.duration(since: Self.start) <= .seconds(1))
+      // However they were gathered: each number of tokens left was told once, and the bucket is full again in half a minute.
+      #expect(decisions.filter(\.isAllowed).map(\.remaining).sorted() == Array(0..<30))
+      #expect(refused.remaining == 0 && refused.fullAt.duration(since: Self.start) <= .seconds(30))
+    }
+  }
+
+  @Test("B-19: two copies share a bucket, and a third that starts later finds it as it was left")
+  func shared() async throws {
+    try await Self.withStore { database, group in
+      let copies = [Self.store(database, group), Self.store(database, group)]
+      for number in 0..<30 {
+        do {
+          let decision = try await copies[number % 2].take("a", Self.limit, at: Self.start)
+          #expect(decision.isAllowed)
+        }
+      }
+      for copy in copies + [Self.store(database, group)] {
+        do {
+          let decision = try await copy.take("a", Self.limit, at: Self.start)
+          #expect(!decision.isAllowed)
+        }
+        do {
+          let decision = try await copy.take("b", Self.limit, at: Self.start)
+          #expect(decision.isAllowed)
+        }
+      }
+    }
+  }
+
+  @Test("A flood of refused takes asks the database once until a token is back")
+  func remembered() async throws {
+    try await Self.withStore { database, group in
+      let store = Self.store(database, group)
+      for _ in 0..<30 { _ = try await store.take("a", Self.limit, at: Self.start) }
+      for _ in 0..<1000 { _ = try await store.take("a", Self.limit, at: Self.start) }
+      #expect(store.questionCount == 31)
+      do {
+        let decision = try await store.take("a", Self.limit, at: Self.start.advanced(by: .seconds(1)))
+        #expect(decision.isAllowed)
+      }
+    }
+  }
+
+  @Test("The statement does the sums of the model", arguments: [UInt64.random(in: 0...UInt64.max)])
+  func model(seed: UInt64) async throws {
+    try await Self.withStore { database, group in
+      var random = seed
+      func next(_ bound: Int) -> Int {
+        random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return Int(random >> 33) % bound
+      }
+      for round in 0..<5 {
+        let limit = BucketRate(perMinute: 1 + next(200), burst: 1 + next(20))
+        var model: TokenBucket?
+        var now = Self.start
+        for step in 0..<60 {
+          now = now.advanced(by: .milliseconds(next(900) - 100))
+          // A store of its own for each take, so that nothing is remembered.
+          let decision = try await Self.store(database, group).take("m\(round)", limit, at: now)
+          var bucket = model ?? TokenBucket(full: limit, at: now)
+          let taken = bucket.take(1, of: limit, at: now)
+          model = bucket
+          #expect(decision.isAllowed == (taken == 1), "seed \(seed), round \(round), step \(step), \(limit)")
+        }
+      }
+    }
+  }
+
+  @Test("B-18: buckets idle for 30 minutes are removed, those refused since are not")
+  func sweep() async throws {
+    try await Self.withStore { database, group in
+      let store = Self.store(database, group)
+      for number in 0..<1100 { _ = try await store.take("idle\(number)", Self.limit, at: Self.start) }
+      let once = BucketRate(perMinute: 1, burst: 1)
+      _ = try await store.take("busy", once, at: Self.start)
+      let later = Self.start.advanced(by: .seconds(20))
+      _ = try await Self.store(database, group).take("busy", once, at: later)
+      #expect(try await RateLimitSweep(schema: "limited", database).remove(idleSince: later) == 1100)
+      #expect(try await database.value("select key from limited.rate_limit", as: String.self) == "busy")
+    }
+  }
+}

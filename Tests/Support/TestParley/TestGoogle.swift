@@ -1,0 +1,44 @@
+internal import EventLoop
+internal import HTTP2
+internal import JOSE
+internal import JSON
+internal import RPCServer
+
+/// Google as far as a sign-in knows it: a key set that is served over TLS, and ID tokens signed with its key.
+struct TestGoogle: Sendable {
+  /// The client id of the apps.
+  static let audience = "test"
+
+  private let key: SigningKey
+  private let server: RPCServer
+  /// Where the key set is.
+  let keySetURL: String
+
+  init(on loops: EventLoopGroup, _ tls: TLSContext) throws {
+    let key = try SigningKey.generate(.rs256, keyID: "google")
+    let keys = JWKSet([key.publicKey]).encoded()
+    server = RPCServer(
+      on: loops, services: [],
+      http: [
+        HTTPRoute("/certs") { _ in
+          HTTPServerResponse(
+            200, headers: [("content-type", "application/json"), ("cache-control", "public, max-age=3600")], body: keys)
+        }
+      ])
+    let address = try server.listen(on: SocketAddress("127.0.0.1:0"), tls: tls)
+    keySetURL = "https://127.0.0.1:\(address.port ?? 0)/certs"
+    self.key = key
+  }
+
+  /// The ID token of somebody who has just proved who they are.
+  func token(_ name: String, nonce: String, at now: Int64) throws -> String {
+    let claims: JSONObject = [
+      "iss": "https://accounts.google.com", "aud": .string(Self.audience), "sub": .string("google-\(name)"),
+      "email": .string("\(name)@example.org"), "email_verified": true, "given_name": .string(name), "nonce": .string(nonce),
+      "iat": .number(JSONNumber(now)), "exp": .number(JSONNumber(now + 3600)),
+    ]
+    return try key.sign(header: [:], claims: claims)
+  }
+
+  func stop() async { await server.drain(within: .zero) }
+}
