@@ -81,7 +81,7 @@ public enum PaidService {
   public enum Methods {
     /// Tells who calls.
     public static let read: MethodDescriptor<ReadRequest, ReadResponse> = .init(
-      service: "parley.testing.v1.PaidService", name: "Read", kind: .unary, access: .subscribed
+      service: "parley.testing.v1.PaidService", name: "Read", kind: .unary, access: .subscribed, idempotency: .noSideEffects
     )
   }
 
@@ -119,8 +119,8 @@ extension FileDescriptor {
     "parley/testing/v1/paid.proto", dependencies: [.parleyOptionsV1Access],
     base64: """
       ChxwYXJsZXkvdGVzdGluZy92MS9wYWlkLnByb3RvEhFwYXJsZXkudGVzdGluZy52MRoecGFybGV5L29wdGlvbnMvdjEvYWNjZXNzLnByb3RvIg0KC1Jl\
-      YWRSZXF1ZXN0IiYKDFJlYWRSZXNwb25zZRIWCgZjYWxsZXIYASABKAlSBmNhbGxlcjJcCgtQYWlkU2VydmljZRJNCgRSZWFkEh4ucGFybGV5LnRlc3Rp\
-      bmcudjEuUmVhZFJlcXVlc3QaHy5wYXJsZXkudGVzdGluZy52MS5SZWFkUmVzcG9uc2UiBIi1GAViBnByb3RvMw==
+      YWRSZXF1ZXN0IiYKDFJlYWRSZXNwb25zZRIWCgZjYWxsZXIYASABKAlSBmNhbGxlcjJfCgtQYWlkU2VydmljZRJQCgRSZWFkEh4ucGFybGV5LnRlc3Rp\
+      bmcudjEuUmVhZFJlcXVlc3QaHy5wYXJsZXkudGVzdGluZy52MS5SZWFkUmVzcG9uc2UiB5ACAYi1GAViBnByb3RvMw==
       """
   )
 }
