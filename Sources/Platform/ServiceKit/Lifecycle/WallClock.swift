@@ -25,7 +25,8 @@ public struct WallClock: Sendable {
   private let isSystem: Bool
 
   /// The machine's clock.
-  public static let system = WallClock(isSystem: true, now: { .nanoseconds(parley_realtime_nanoseconds()) }, monotonic: { .now() })
+  public static let system = WallClock(
+    isSystem: true, now: { .nanoseconds(parley_realtime_nanoseconds()) }, monotonic: { .now() })
 
   private init(isSystem: Bool, now: @escaping @Sendable () -> Duration, monotonic: @escaping @Sendable () -> MonotonicInstant) {
     (self.isSystem, self.now, self.monotonic) = (isSystem, now, monotonic)
