@@ -94,6 +94,28 @@ def h2load(server, path: str, message: bytes, reply_bytes: int, *, requests: int
         return Run(requests, seconds, cpu / requests / 1000, p50)
 
 
+def unary_load(program: str, server, path: str, message: bytes, *, requests: int, connections: int = 10, streams: int = 100,
+               core: str | None = LOAD_CORE) -> Run:
+    """Asks like ``h2load``, but with every request header in the table of header compression, as the gRPC clients of Go and Java have
+    it. The load client compares every byte of the echoes, and their status."""
+    with tempfile.NamedTemporaryFile() as body:
+        body.write(message)
+        body.flush()
+        command = [program, "--port", str(server.port), "--path", path, "--body", body.name, "--calls", str(requests), "--connections",
+                   str(connections), "--streams", str(streams)]
+        for name, value in server.metadata:
+            command += ["--header", f"{name}: {value}"]
+        before = cpu_ns(server.pid)
+        result = subprocess.run(on_core(core, *command), capture_output=True, text=True, timeout=600)
+        cpu = cpu_ns(server.pid) - before
+    if result.returncode:
+        raise Refused(f"{path} of {server.name}: {result.stdout}{result.stderr}")
+    said = json.loads(result.stdout)
+    if said["calls"] != requests:
+        raise Refused(f"{path} of {server.name}: {said['calls']} calls")
+    return Run(requests, said["seconds"], cpu / requests / 1000)
+
+
 def call(server, path: str, *messages: bytes):
     """What grpcio, an independent client, gets for one message, or for several on one connection."""
     import grpc

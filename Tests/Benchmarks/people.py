@@ -25,7 +25,7 @@ SETTINGS = {
     "PARLEY_AUTH_SIGN_IN_PER_MIN": "1000000", "PARLEY_AUTH_SIGN_IN_BURST": "1000000", "PARLEY_AUTH_REFRESH_IP_PER_MIN": "1000000",
     "PARLEY_AUTH_REFRESH_IP_BURST": "1000000", "PARLEY_AUTH_REFRESH_PER_MIN": "1000000", "PARLEY_AUTH_REFRESH_BURST": "1000000",
     "PARLEY_AUTH_SESSION_SWEEP_INTERVAL": f"{SWEEP_SECONDS}s", "PARLEY_AUTH_SESSION_ENDED_RETENTION": "60s",
-    "PARLEY_AUTH_RATE_CLEANUP_MINS": "1", "PARLEY_AUTH_LOOPS": "1",
+    "PARLEY_AUTH_RATE_CLEANUP_MINS": "2", "PARLEY_AUTH_LOOPS": "1",
 }
 
 # What is swept, and which of its rows should be gone: they ran out longer ago than a sweep takes to come by.
@@ -36,8 +36,8 @@ SWEPT = {
     "revocation": f"matters_until < {LIMIT}",
     "session": f"coalesce(ended_at, expires_at) < {LIMIT} - interval '60 seconds'",
     "session_lookup": "not exists (select from auth.session s where s.id = session_id and s.user_id = session_lookup.user_id)",
-    # Swept every half of the minute that it may lie idle.
-    "rate_limit": f"touched_at < {LIMIT} - interval '90 seconds'",
+    # Swept each minute, which is half of the time that one may lie idle.
+    "rate_limit": f"touched_at < {LIMIT} - interval '180 seconds'",
 }
 
 # A row of each runs out in each second from an hour ago to an hour ahead, or so.

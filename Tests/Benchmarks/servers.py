@@ -88,6 +88,10 @@ def build_stream_load() -> str:
     return build_c("streamload", "StreamLoad", ["libnghttp2"])
 
 
+def build_unary_load() -> str:
+    return build_c("unaryload", "UnaryLoad", ["libnghttp2"])
+
+
 def build_allocation_counter() -> str:
     return build_c("allocations.so", "AllocationCounter", [], ["-shared", "-fPIC"])
 

@@ -110,7 +110,9 @@ import Testing
       #expect(claims["email"]?.string == "ana@example.org" && claims["sub"]?.string == "Bearer abc")
     }
     // Nobody listens there: the hint is what people see, not a table.
-    let failed = try await ToolProcess.parley(["whoami", "--id-token", "@\(file.path)", "--target", "127.0.0.1:1", "--timeout", "5s"])
+    let failed = try await ToolProcess.parley([
+      "whoami", "--id-token", "@\(file.path)", "--target", "127.0.0.1:1", "--timeout", "5s",
+    ])
     #expect(failed.status != 0 && failed.output.isEmpty && failed.errors.contains("UNAVAILABLE"), "\(failed.errors)")
   }
 

@@ -41,7 +41,8 @@ public struct AccessPolicy: ServerInterceptor {
     }
   }
 
-  private let guards: [MethodAccess: AccessGuard]
+  /// By the place of the access among all: looked at in every call.
+  private let guards: [AccessGuard?]
 
   /// Checks that every method of `services` is public or guarded.
   ///
@@ -49,14 +50,14 @@ public struct AccessPolicy: ServerInterceptor {
   public init(for services: [ServiceDescriptor], guards: [MethodAccess: AccessGuard]) throws(Unguarded) {
     let open = services.flatMap(\.methods).filter { $0.access != .public && guards[$0.access] == nil }
     guard open.isEmpty else { throw Unguarded(methods: open.map { ($0.path, $0.access) }) }
-    self.guards = guards
+    self.guards = MethodAccess.inOrder.map { guards[$0] }
   }
 
   /// Serves the call by way of `next`.
   public func intercept(_ call: any ServerCall, next: MethodRoute.Serve) async throws {
     let access = call.method.access
     if access != .public {
-      switch guards[access] {
+      switch guards[access.place] {
       case .authenticator(let authenticator):
         if try !authenticator.admitAtOnce(call) { try await authenticator.authenticate(call) }
       case .handlers: break
@@ -74,6 +75,22 @@ public struct AccessPolicy: ServerInterceptor {
 }
 
 extension MethodAccess {
+  fileprivate static let inOrder: [MethodAccess] = [
+    .public, .device, .googleIDToken, .session, .subscribed, .admin, .service,
+  ]
+
+  fileprivate var place: Int {
+    switch self {
+    case .public: 0
+    case .device: 1
+    case .googleIDToken: 2
+    case .session: 3
+    case .subscribed: 4
+    case .admin: 5
+    case .service: 6
+    }
+  }
+
   /// The name of the proto option's value.
   public var name: String {
     switch self {

@@ -16,13 +16,19 @@ public struct WallClock: Sendable {
   public init(
     now: @escaping @Sendable () -> Duration, monotonic: @escaping @Sendable () -> MonotonicInstant = { .now() }
   ) {
-    self.now = now
-    self.monotonic = monotonic
+    self.init(isSystem: false, now: now, monotonic: monotonic)
   }
 
-  /// Whole seconds since 1970-01-01T00:00:00Z.
-  public var unixSeconds: Int64 { now().components.seconds }
+  /// Whole seconds since 1970-01-01T00:00:00Z. Asked for in every call with a session, so the machine's clock counts them itself.
+  public var unixSeconds: Int64 { isSystem ? parley_realtime_nanoseconds() / 1_000_000_000 : now().components.seconds }
+
+  private let isSystem: Bool
 
   /// The machine's clock.
-  public static let system = WallClock { .nanoseconds(parley_realtime_nanoseconds()) }
+  public static let system = WallClock(
+    isSystem: true, now: { .nanoseconds(parley_realtime_nanoseconds()) }, monotonic: { .now() })
+
+  private init(isSystem: Bool, now: @escaping @Sendable () -> Duration, monotonic: @escaping @Sendable () -> MonotonicInstant) {
+    (self.isSystem, self.now, self.monotonic) = (isSystem, now, monotonic)
+  }
 }

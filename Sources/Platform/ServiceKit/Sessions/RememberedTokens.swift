@@ -1,3 +1,4 @@
+internal import Glibc
 internal import PostgreSQL
 internal import Synchronization
 
@@ -5,18 +6,43 @@ internal import Synchronization
 ///
 /// Bounded: what was used least recently goes first, in two generations, the older of which is dropped whole. An entry holds for
 /// the keys that it was verified with and no other.
+///
+/// A field is looked up by its last bytes, the end of a signature, and then compared whole: to hash half a kilobyte for every call
+/// would cost more than all the rest. Only fields with good signatures are here, so nobody chooses their ends; of two that end alike
+/// the later one stays.
 final class RememberedTokens: Sendable {
+  /// The end of a field.
+  private struct Tail: Hashable {
+    var low: UInt64 = 0
+    var high: UInt64 = 0
+
+    init(_ field: UnsafeRawBufferPointer) {
+      if field.count >= 16 {
+        low = field.loadUnaligned(fromByteOffset: field.count - 8, as: UInt64.self)
+        high = field.loadUnaligned(fromByteOffset: field.count - 16, as: UInt64.self)
+      } else {
+        for byte in field { (high, low) = (high << 8 | low >> 56, low << 8 | UInt64(byte)) }
+      }
+    }
+  }
+
   private struct Entry {
+    let field: [UInt8]
     let caller: Caller
     let expiry: Int64
     let keyGeneration: UInt64
     /// Of the revocations: until it changes, the session is known to be alive.
     var revision: UInt64
+
+    func isFor(_ field: UnsafeRawBufferPointer) -> Bool {
+      guard let base = field.baseAddress, field.count == self.field.count else { return false }
+      return self.field.withUnsafeBytes { memcmp($0.baseAddress.unsafelyUnwrapped, base, field.count) == 0 }
+    }
   }
 
   private struct State {
-    var young: [String: Entry] = [:]
-    var old: [String: Entry] = [:]
+    var young: [Tail: Entry] = [:]
+    var old: [Tail: Entry] = [:]
   }
 
   private let halfCapacity: Int
@@ -31,15 +57,26 @@ final class RememberedTokens: Sendable {
     _ field: String, at now: Int64, _ leeway: Int64, _ generation: UInt64, _ revision: UInt64,
     _ ending: (UUID) -> SessionEnding?
   ) -> Caller? {
-    state.withLock { state in
+    var field = field
+    return field.withUTF8 { caller(UnsafeRawBufferPointer($0), at: now, leeway, generation, revision, ending) }
+  }
+
+  /// The same by its bytes.
+  func caller(
+    _ field: UnsafeRawBufferPointer, at now: Int64, _ leeway: Int64, _ generation: UInt64, _ revision: UInt64,
+    _ ending: (UUID) -> SessionEnding?
+  ) -> Caller? {
+    let tail = Tail(field)
+    return state.withLock { state in
       let isYoung: Bool
       var entry: Entry
-      if let found = state.young[field] {
+      if let found = state.young[tail] {
         (entry, isYoung) = (found, true)
       } else {
-        guard let found = state.old.removeValue(forKey: field) else { return nil }
+        guard let found = state.old.removeValue(forKey: tail) else { return nil }
         (entry, isYoung) = (found, false)
       }
+      guard entry.isFor(field) else { return nil }
       // As the full check takes it; what has died since is judged by that again.
       guard entry.keyGeneration == generation, now <= entry.expiry + leeway, leeway > 0 || now < entry.expiry else { return nil }
       let isKnownAlive = entry.revision == revision
@@ -47,19 +84,19 @@ final class RememberedTokens: Sendable {
         guard ending(entry.caller.sessionID) == nil else { return nil }
         entry.revision = revision
       }
-      if !isYoung || !isKnownAlive { insert(field, entry, into: &state) }
+      if !isYoung || !isKnownAlive { insert(tail, entry, into: &state) }
       return entry.caller
     }
   }
 
   func remember(_ field: String, _ caller: Caller, expiry: Int64, generation: UInt64, revision: UInt64) {
-    state.withLock { state in
-      insert(field, Entry(caller: caller, expiry: expiry, keyGeneration: generation, revision: revision), into: &state)
-    }
+    let bytes = Array(field.utf8)
+    let entry = Entry(field: bytes, caller: caller, expiry: expiry, keyGeneration: generation, revision: revision)
+    state.withLock { insert(bytes.withUnsafeBytes { Tail($0) }, entry, into: &$0) }
   }
 
-  private func insert(_ field: String, _ entry: Entry, into state: inout State) {
-    if state.young[field] == nil, state.young.count >= halfCapacity { (state.old, state.young) = (state.young, [:]) }
-    state.young[field] = entry
+  private func insert(_ tail: Tail, _ entry: Entry, into state: inout State) {
+    if state.young[tail] == nil, state.young.count >= halfCapacity { (state.old, state.young) = (state.young, [:]) }
+    state.young[tail] = entry
   }
 }

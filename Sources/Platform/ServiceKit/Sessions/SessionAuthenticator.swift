@@ -52,9 +52,12 @@ public final class SessionAuthenticator: Authenticator {
   ///
   /// - Returns: Whether it was admitted; if not, ``authenticate(_:)`` judges it.
   public func admitAtOnce(_ call: any ServerCall) throws -> Bool {
-    guard let field = call.soleAuthorization, let generation = keys.generationAtHand, let revision = revocations.revision,
-      let caller = cache.caller(field, at: clock.unixSeconds, leeway, generation, revision, { self.revocations.ending(of: $0) })
-    else { return false }
+    guard let generation = keys.generationAtHand, let revision = revocations.revision else { return false }
+    var caller: Caller?
+    call.withSoleAuthorization { field in
+      caller = cache.caller(field, at: clock.unixSeconds, leeway, generation, revision, { self.revocations.ending(of: $0) })
+    }
+    guard let caller else { return false }
     call.values[Caller.Key.self] = caller
     return true
   }

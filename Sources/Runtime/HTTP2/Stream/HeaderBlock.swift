@@ -167,13 +167,16 @@ package final class HeaderBlock {
   /// The value of the first field of this name as text.
   package func text(_ token: HeaderToken) -> String? { value(token).map { String(decoding: $0, as: UTF8.self) } }
 
-  /// The value of the only field of this name as text; nil when there is none, or another one.
-  package func soleText(_ token: HeaderToken) -> String? {
+  /// The value of the only field of this name; nil when there is none, or another one.
+  package func soleValue(_ token: HeaderToken) -> UnsafeRawBufferPointer? {
     let index = firstIndex(token)
     guard index > 0 else { return nil }
     for other in index..<count where fields[other].token == token { return nil }
-    return String(decoding: value(of: fields[index - 1]), as: UTF8.self)
+    return value(of: fields[index - 1])
   }
+
+  /// The value of the only field of this name as text; nil when there is none, or another one.
+  package func soleText(_ token: HeaderToken) -> String? { soleValue(token).map { String(decoding: $0, as: UTF8.self) } }
 
   /// The value of the first field of this lower-case name as text.
   package func text(named name: String) -> String? {

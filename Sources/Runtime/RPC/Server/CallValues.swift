@@ -6,24 +6,44 @@ public protocol CallValueKey {
 
 /// The values attached to one call. A handful at most, so a list is searched.
 public struct CallValues: Sendable {
-  @usableFromInline var entries: [(key: ObjectIdentifier, value: any Sendable)] = []
+  @usableFromInline typealias Entry = (key: ObjectIdentifier, value: any AnyObject & Sendable)
+
+  /// A value in a box of its type, so that it is taken out without a cast, which costs more than all else here.
+  @usableFromInline final class Box<Value: Sendable>: Sendable {
+    @usableFromInline let value: Value
+    @inlinable init(_ value: Value) { self.value = value }
+  }
+
+  /// Most calls have one value or none.
+  @usableFromInline var first: Entry?
+  @usableFromInline var others: [Entry] = []
 
   /// Whether nothing is attached.
-  @inlinable public var isEmpty: Bool { entries.isEmpty }
+  @inlinable public var isEmpty: Bool { first == nil }
 
   /// No values.
   public init() {}
 
   /// The value attached under `key`.
   public subscript<Key: CallValueKey>(key: Key.Type) -> Key.Value? {
-    get {
-      // Casting nothing is not free.
-      guard let entry = entries.first(where: { $0.key == ObjectIdentifier(key) }) else { return nil }
-      return entry.value as? Key.Value
+    @inlinable get {
+      guard let first else { return nil }
+      let entry = first.key == ObjectIdentifier(key) ? first : others.first { $0.key == ObjectIdentifier(key) }
+      guard let entry else { return nil }
+      // What is kept under a key is a box of the key's type: see the setter.
+      return unsafeDowncast(entry.value, to: Box<Key.Value>.self).value
     }
-    set {
-      entries.removeAll { $0.key == ObjectIdentifier(key) }
-      if let newValue { entries.append((ObjectIdentifier(key), newValue)) }
+    @inlinable set {
+      remove(ObjectIdentifier(key))
+      guard let newValue else { return }
+      let entry: Entry = (ObjectIdentifier(key), Box(newValue))
+      if first == nil { first = entry } else { others.append(entry) }
     }
+  }
+
+  @usableFromInline mutating func remove(_ key: ObjectIdentifier) {
+    guard let first else { return }
+    guard first.key == key else { return others.removeAll { $0.key == key } }
+    self.first = others.popLast()
   }
 }

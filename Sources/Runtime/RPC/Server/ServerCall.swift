@@ -13,6 +13,9 @@ public protocol ServerCall: AnyObject, Sendable {
   func metadataText(_ name: String) -> String?
   /// The caller's `authorization`; nil unless it sent exactly one: of two, nobody could say which one a proxy in front has looked at.
   var soleAuthorization: String? { get }
+  /// Shows the bytes of ``soleAuthorization``, where there is one, without making a text of them: looked at in every call that has a
+  /// session, and half a kilobyte long. They are there as long as `body` runs.
+  func withSoleAuthorization(_ body: (UnsafeRawBufferPointer) -> Void)
   /// The caller's `x-request-id` as it was sent: asked for every line of the access log, and mostly nil.
   var requestIDText: String? { get }
   /// When the caller stops waiting, or nil.
@@ -88,6 +91,11 @@ extension ServerCall {
   public var soleAuthorization: String? {
     let values = metadata.values(of: "authorization")
     return values.count == 1 ? values[0] : nil
+  }
+  /// Those of ``soleAuthorization``.
+  public func withSoleAuthorization(_ body: (UnsafeRawBufferPointer) -> Void) {
+    guard var text = soleAuthorization else { return }
+    text.withUTF8 { body(UnsafeRawBufferPointer($0)) }
   }
   /// Looks it up in ``metadata``.
   public var requestIDText: String? { metadataText("x-request-id") }

@@ -28,6 +28,13 @@ extension RPCServerCall {
     return borrowedStream._withUnsafeGuaranteedRef { $0.headers.soleText(.authorization) }
   }
 
+  func withSoleAuthorization(_ body: (UnsafeRawBufferPointer) -> Void) {
+    guard let borrowedStream else { return }
+    borrowedStream._withUnsafeGuaranteedRef { stream in
+      if let value = stream.headers.soleValue(.authorization) { body(value) }
+    }
+  }
+
   var requestIDText: String? {
     if let storedMetadata { return storedMetadata["x-request-id"] }
     guard let borrowedStream else { return nil }

@@ -162,7 +162,8 @@ struct HostileToken: Sendable {
       ("an array", "[\(claims)]"), ("null", "null"), ("a byte-order mark", "\u{FEFF}\(claims)"), ("two objects", claims + claims),
       ("a second sub", "\(open),\"sub\":\"eve\"}"), ("a second aud behind an escape", "\(open),\"\\u0061ud\":\"eve\"}"),
       ("an infinite exp", "\(open),\"x\":1e999}"), ("no end", open), ("a token inside", provider.token()),
-      ("a text", "\"\(provider.audience)\""), ("a number", "1"), ("a comma too many", "\(open),}"), ("a comment", "/**/\(claims)"),
+      ("a text", "\"\(provider.audience)\""), ("a number", "1"),
+      ("a comma too many", "\(open),}"), ("a comment", "/**/\(claims)"),
       ("quotes of another kind", claims.replacing("\"", with: "'")), ("a lone surrogate", "\(open),\"x\":\"\\ud800\"}"),
       ("20,000 levels", "\(open),\"x\":\(String(repeating: "[", count: 20_000))"),
     ]

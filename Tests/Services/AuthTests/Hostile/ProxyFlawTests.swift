@@ -18,7 +18,10 @@ struct ProxyFlawTests {
   @Test("GHSA-7x63-xv5r-3p2x: a header that names another path opens nothing, though a trusted proxy sends it")
   func forwardedPath() async throws {
     try await BrokerTests.withBroker { broker in
-      for name in ["X-Forwarded-Uri", "X-Original-Uri", "X-Original-URL", "X-Rewrite-URL", "X-Forwarded-Path", "X-Forwarded-Prefix"] {
+      let names = [
+        "X-Forwarded-Uri", "X-Original-Uri", "X-Original-URL", "X-Rewrite-URL", "X-Forwarded-Path", "X-Forwarded-Prefix",
+      ]
+      for name in names {
         let response = try await broker.get(Self.closed, headers: [name: Self.open, "X-Forwarded-For": "192.0.2.1"])
         #expect(response.status == 401, "\(name)")
       }
@@ -53,9 +56,11 @@ struct ProxyFlawTests {
     try await BrokerTests.withBroker { broker in
       let address = try #require(broker.instance.addresses.grpc)
       let paths = [
-        "/token#/healthz", "/token?x=/healthz", "/token?/healthz", "/healthz#/../token", "/healthz/../token", "/healthz/..%2ftoken",
+        "/token#/healthz", "/token?x=/healthz", "/token?/healthz", "/healthz#/../token", "/healthz/../token",
+        "/healthz/..%2ftoken",
         "/token/../healthz", "/token/healthz", "/token;/healthz", "/token/", "//token", "/./token", "/token%00/healthz",
-        "/token%2f..%2fhealthz", "/%74oken", "/TOKEN", "/healthz?next=/token", "/healthz/", "/whoami#/healthz", "/token?path=^/healthz$",
+        "/token%2f..%2fhealthz", "/%74oken", "/TOKEN", "/healthz?next=/token", "/healthz/", "/whoami#/healthz",
+        "/token?path=^/healthz$",
       ]
       let loop = broker.loops.loops[0]
       let answers = try await loop.perform { () async throws -> [String: HTTP2Peer.Exchange] in
@@ -92,7 +97,11 @@ struct ProxyFlawTests {
         "eve@evil.example@example.org", "eve@example.org", "\"eve@example.org\"@evil.example", "eve@example.org.evil.example",
         "eve@evil.example,ana@example.org", "eve@EXAMPLE.ORG", "@example.org",
       ] {
-        for domain in [nil, "evil.example", "example.org.evil.example", "evil.example@example.org", "", "example.org\u{0}"] as [String?] {
+        let domains =
+          [
+            nil, "evil.example", "example.org.evil.example", "evil.example@example.org", "", "example.org\u{0}",
+          ] as [String?]
+        for domain in domains {
           let token = FakeGoogle.token(changes: [("email", .string(email)), ("hd", domain.map(JSONValue.string))])
           let response = try await broker.get(Self.closed, token: token, headers: ["X-Forwarded-For": "192.0.2.\(email.count)"])
           #expect(response.status == 403 || response.status == 429, "\(email), \(domain ?? "no domain")")
@@ -108,13 +117,19 @@ struct ProxyFlawTests {
   func underscores() async throws {
     try await BrokerTests.withBroker(["PARLEY_AUTH_IP_BURST": "6"]) { broker in
       // Neither spelling of the credential is the credential.
-      for name in ["X_Forwarded_User", "X-Forwarded-User", "X_Forwarded_Email", "X_Auth_Request_Email", "Authorization_", "Proxy_Authorization"] {
+      let names = [
+        "X_Forwarded_User", "X-Forwarded-User", "X_Forwarded_Email", "X_Auth_Request_Email", "Authorization_",
+        "Proxy_Authorization",
+      ]
+      for name in names {
         let response = try await broker.get(
           Self.closed, headers: [name: "Bearer \(broker.idToken())", "X-Forwarded-For": "198.51.100.1"])
         #expect(response.status == 401, "\(name)")
       }
       // Nor of the address: all of these are the one client, behind the proxy that is trusted.
-      let spellings = ["X_Forwarded_For", "x_forwarded-for", "X-Forwarded_For", "Forwarded_For", "X_Real_IP", "X-Real-IP", "Forwarded"]
+      let spellings = [
+        "X_Forwarded_For", "x_forwarded-for", "X-Forwarded_For", "Forwarded_For", "X_Real_IP", "X-Real-IP", "Forwarded",
+      ]
       for (number, name) in spellings.enumerated() where number < 6 {
         let status = try await broker.get(
           Self.closed, headers: [name: "203.0.113.\(number)", "X-Forwarded-For": "198.51.100.2"]

@@ -18,7 +18,7 @@ struct InstanceConcurrencyTests {
     }
   }
 
-  @Test("AUTH-M2: of 100 refreshes of one token at once over gRPC one gets the next token, one family lives, nobody is logged out")
+  @Test("AUTH-M2: of 100 refreshes of one token at once over gRPC one gets the next, one family lives, nobody is logged out")
   func hundredRefreshes() async throws {
     try await ServiceTrio.with { trio in
       let given = try #require(try await trio.copies[0].signIn().tokens)

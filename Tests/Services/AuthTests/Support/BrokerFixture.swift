@@ -113,7 +113,13 @@ struct BrokerFixture: Sendable {
   ) async throws {
     let server = try FakeGoogleServer(google)
     let result: Result<Void, any Error>
-    let wall = agesByClock ? WallClock { clock.wall } monotonic: { clock.monotonic } : WallClock { clock.wall }
+    let wall =
+      agesByClock
+      ? WallClock {
+        clock.wall
+      } monotonic: {
+        clock.monotonic
+      } : WallClock { clock.wall }
     do { result = .success(try await run(database, server, clock, wall, log, changes, waitsForKeys, body)) } catch {
       result = .failure(error)
     }
