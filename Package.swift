@@ -191,7 +191,8 @@ let package = Package(
     floor(
       "Services/Auth/API", "AuthAPI",
       [
-        "AuthDomain", "AuthStore", "ParleyAPI", "OpenID", "AppleProvider", "GoogleProvider", "RevenueCatProvider", "ServiceKit",
+        "AuthDomain", "AuthStore", "ParleyAPI", "ParleyProvider", "OpenID", "AppleProvider", "GoogleProvider",
+        "RevenueCatProvider", "ServiceKit",
         "EventLoop", "Jobs", "RPC", "RPCServer", "MessagesCore",
         "WellKnown", "JSON", "JOSE", "Outbound", "PostgreSQL", "Telemetry", log, metrics,
       ]),
@@ -206,7 +207,7 @@ let package = Package(
       [
         "ClientCore", "ParleyAPI", "DynamicMessages", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire",
         "WellKnown",
-        "JSON", "Outbound", "PostgreSQL", arguments, log,
+        "JOSE", "JSON", "Outbound", "PostgreSQL", arguments, log,
       ], exclude: ["README.md"]),
     executable(
       "parley-sandbox", at: "Sources/Executables/parley-sandbox",
@@ -230,7 +231,9 @@ let package = Package(
       ], path: "Tests/Support/TestSupport", swiftSettings: settings),
     .target(
       name: "DemoService",
-      dependencies: ["ParleyProvider", "ServiceKit", "TestAPI", "EventLoop", "PostgreSQL", "RPC", "RPCServer"],
+      dependencies: [
+        "ParleyAPI", "ParleyProvider", "ServiceKit", "TestAPI", "EventLoop", "PostgreSQL", "RPC", "RPCServer",
+      ],
       path: "Tests/Support/DemoService",
       swiftSettings: settings),
     .target(
@@ -334,9 +337,9 @@ let package = Package(
       "Services/AuthTests",
       [
         "AuthDomain", "AuthStore", "AuthAPI", "ParleyAPI", "OpenID", "AppleProvider", "GoogleProvider", "RevenueCatProvider",
-        "ServiceKit", "EventLoop", "RPC", "RPCServer", "RPCClient", "PostgreSQL", "Outbound", "JOSE", "JSON", "HTTP2",
+        "ServiceKit", "EventLoop", "RPC", "RPCServer", "RPCClient", "PostgreSQL", "Outbound", "JOSE", "JSON", "MessagesCore", "HTTP2",
         "WellKnown",
-        "Telemetry", "TestSupport", log,
+        "Telemetry", "Jobs", "TestSupport", "DemoService", "ParleyProvider", "TestAPI", log,
       ]),
     tests(
       "Providers/ParleyTests",

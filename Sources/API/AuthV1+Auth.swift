@@ -218,6 +218,16 @@ public enum AuthErrorReason: ProtoEnum {
   case accountSuspended
   /// What is asked for needs a sign-in of the last minutes.
   case stepUpRequired
+  /// The account is being deleted: once that is done, whoever signs in begins anew.
+  case accountDeleting
+  /// The provider's token is somebody else's than the account's.
+  case identityMismatch
+  /// The caller has no such export or deletion.
+  case accountWorkNotFound
+  /// The export is not made yet, could not be made, or has run out: `GetAccountWork` says which.
+  case exportNotAvailable
+  /// There is no deletion with this receipt, or it was forgotten.
+  case receiptUnknown
   /// A number without a name in this version.
   case unrecognized(Int32)
 
@@ -254,6 +264,11 @@ public enum AuthErrorReason: ProtoEnum {
     case 27: self = .limiterUnavailable
     case 28: self = .accountSuspended
     case 29: self = .stepUpRequired
+    case 30: self = .accountDeleting
+    case 31: self = .identityMismatch
+    case 32: self = .accountWorkNotFound
+    case 33: self = .exportNotAvailable
+    case 34: self = .receiptUnknown
     default: self = .unrecognized(rawValue)
     }
   }
@@ -291,6 +306,11 @@ public enum AuthErrorReason: ProtoEnum {
     case .limiterUnavailable: 27
     case .accountSuspended: 28
     case .stepUpRequired: 29
+    case .accountDeleting: 30
+    case .identityMismatch: 31
+    case .accountWorkNotFound: 32
+    case .exportNotAvailable: 33
+    case .receiptUnknown: 34
     case .unrecognized(let number): number
     }
   }
@@ -329,6 +349,11 @@ public enum AuthErrorReason: ProtoEnum {
       (27, "ERROR_REASON_LIMITER_UNAVAILABLE"),
       (28, "ERROR_REASON_ACCOUNT_SUSPENDED"),
       (29, "ERROR_REASON_STEP_UP_REQUIRED"),
+      (30, "ERROR_REASON_ACCOUNT_DELETING"),
+      (31, "ERROR_REASON_IDENTITY_MISMATCH"),
+      (32, "ERROR_REASON_ACCOUNT_WORK_NOT_FOUND"),
+      (33, "ERROR_REASON_EXPORT_NOT_AVAILABLE"),
+      (34, "ERROR_REASON_RECEIPT_UNKNOWN"),
     ]
   )
 }
@@ -2245,7 +2270,7 @@ extension FileDescriptor {
       RUNJRklFRBAAEhIKDk5PTkNFX0ZPUk1fUkFXEAESFQoRTk9OQ0VfRk9STV9TSEEyNTYQAir+AQoKU2Vzc2lvbkVuZBIbChdTRVNTSU9OX0VORF9VTlNQ\
       RUNJRklFRBAAEhoKFlNFU1NJT05fRU5EX1NJR05FRF9PVVQQARIXChNTRVNTSU9OX0VORF9SRVZPS0VEEAISHgoaU0VTU0lPTl9FTkRfUkVGUkVTSF9S\
       RVVTRUQQAxIXChNTRVNTSU9OX0VORF9FWFBJUkVEEAQSIwofU0VTU0lPTl9FTkRfUkVWT0tFRF9CWV9PUEVSQVRPUhAFEh8KG1NFU1NJT05fRU5EX0FD\
-      Q09VTlRfREVMRVRFRBAGEh8KG1NFU1NJT05fRU5EX0NPTlNFTlRfUkVWT0tFRBAHKrYICgtFcnJvclJlYXNvbhIcChhFUlJPUl9SRUFTT05fVU5TUEVD\
+      Q09VTlRfREVMRVRFRBAGEh8KG1NFU1NJT05fRU5EX0NPTlNFTlRfUkVWT0tFRBAHKu8JCgtFcnJvclJlYXNvbhIcChhFUlJPUl9SRUFTT05fVU5TUEVD\
       SUZJRUQQABImCiJFUlJPUl9SRUFTT05fTUlTU0lOR19BVVRIT1JJWkFUSU9OEAESJQohRVJST1JfUkVBU09OX0lOVkFMSURfQUNDRVNTX1RPS0VOEAIS\
       JQohRVJST1JfUkVBU09OX0FDQ0VTU19UT0tFTl9FWFBJUkVEEAMSIQodRVJST1JfUkVBU09OX0tFWVNfVU5BVkFJTEFCTEUQBBIoCiRFUlJPUl9SRUFT\
       T05fUkVWT0NBVElPTlNfVU5BVkFJTEFCTEUQBRIcChhFUlJPUl9SRUFTT05fVU5LTk9XTl9BUFAQBhIlCiFFUlJPUl9SRUFTT05fUFJPVklERVJfTk9U\
@@ -2257,23 +2282,25 @@ extension FileDescriptor {
       RVNTSU9OX1JFVk9LRURfQllfT1BFUkFUT1IQFBIgChxFUlJPUl9SRUFTT05fQUNDT1VOVF9ERUxFVEVEEBUSIAocRVJST1JfUkVBU09OX0NPTlNFTlRf\
       UkVWT0tFRBAWEiIKHkVSUk9SX1JFQVNPTl9TRVNTSU9OX05PVF9GT1VORBAXEiEKHUVSUk9SX1JFQVNPTl9JTlZBTElEX0FSR1VNRU5UEBgSIAocRVJS\
       T1JfUkVBU09OX1JBVEVfTElNSVRFRF9JUBAZEiIKHkVSUk9SX1JFQVNPTl9SQVRFX0xJTUlURURfVVNFUhAaEiQKIEVSUk9SX1JFQVNPTl9MSU1JVEVS\
-      X1VOQVZBSUxBQkxFEBsSIgoeRVJST1JfUkVBU09OX0FDQ09VTlRfU1VTUEVOREVEEBwSIQodRVJST1JfUkVBU09OX1NURVBfVVBfUkVRVUlSRUQQHTLQ\
-      CAoLQXV0aFNlcnZpY2USXAoLQmVnaW5TaWduSW4SIi5wYXJsZXkuYXV0aC52MS5CZWdpblNpZ25JblJlcXVlc3QaIy5wYXJsZXkuYXV0aC52MS5CZWdp\
-      blNpZ25JblJlc3BvbnNlIgSItRgBEmsKEFNpZ25JbldpdGhHb29nbGUSJy5wYXJsZXkuYXV0aC52MS5TaWduSW5XaXRoR29vZ2xlUmVxdWVzdBooLnBh\
-      cmxleS5hdXRoLnYxLlNpZ25JbldpdGhHb29nbGVSZXNwb25zZSIEiLUYARJoCg9TaWduSW5XaXRoQXBwbGUSJi5wYXJsZXkuYXV0aC52MS5TaWduSW5X\
-      aXRoQXBwbGVSZXF1ZXN0GicucGFybGV5LmF1dGgudjEuU2lnbkluV2l0aEFwcGxlUmVzcG9uc2UiBIi1GAESZQoOUmVmcmVzaFNlc3Npb24SJS5wYXJs\
-      ZXkuYXV0aC52MS5SZWZyZXNoU2Vzc2lvblJlcXVlc3QaJi5wYXJsZXkuYXV0aC52MS5SZWZyZXNoU2Vzc2lvblJlc3BvbnNlIgSItRgBElAKB1NpZ25P\
-      dXQSHi5wYXJsZXkuYXV0aC52MS5TaWduT3V0UmVxdWVzdBofLnBhcmxleS5hdXRoLnYxLlNpZ25PdXRSZXNwb25zZSIEiLUYBBJiCgxMaXN0U2Vzc2lv\
-      bnMSIy5wYXJsZXkuYXV0aC52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0GiQucGFybGV5LmF1dGgudjEuTGlzdFNlc3Npb25zUmVzcG9uc2UiB5ACAYi1GAQS\
-      YgoNUmV2b2tlU2Vzc2lvbhIkLnBhcmxleS5hdXRoLnYxLlJldm9rZVNlc3Npb25SZXF1ZXN0GiUucGFybGV5LmF1dGgudjEuUmV2b2tlU2Vzc2lvblJl\
-      c3BvbnNlIgSItRgEEmUKDlJldm9rZVNlc3Npb25zEiUucGFybGV5LmF1dGgudjEuUmV2b2tlU2Vzc2lvbnNSZXF1ZXN0GiYucGFybGV5LmF1dGgudjEu\
-      UmV2b2tlU2Vzc2lvbnNSZXNwb25zZSIEiLUYBBJcCgpHZXRQcm9maWxlEiEucGFybGV5LmF1dGgudjEuR2V0UHJvZmlsZVJlcXVlc3QaIi5wYXJsZXku\
-      YXV0aC52MS5HZXRQcm9maWxlUmVzcG9uc2UiB5ACAYi1GAQSYgoNVXBkYXRlUHJvZmlsZRIkLnBhcmxleS5hdXRoLnYxLlVwZGF0ZVByb2ZpbGVSZXF1\
-      ZXN0GiUucGFybGV5LmF1dGgudjEuVXBkYXRlUHJvZmlsZVJlc3BvbnNlIgSItRgEEmIKDExpc3RBY3Rpdml0eRIjLnBhcmxleS5hdXRoLnYxLkxpc3RB\
-      Y3Rpdml0eVJlcXVlc3QaJC5wYXJsZXkuYXV0aC52MS5MaXN0QWN0aXZpdHlSZXNwb25zZSIHkAIBiLUYBDLvAQoXU2Vzc2lvbkRpcmVjdG9yeVNlcnZp\
-      Y2USbQoQV2F0Y2hSZXZvY2F0aW9ucxInLnBhcmxleS5hdXRoLnYxLldhdGNoUmV2b2NhdGlvbnNSZXF1ZXN0GigucGFybGV5LmF1dGgudjEuV2F0Y2hS\
-      ZXZvY2F0aW9uc1Jlc3BvbnNlIgSItRgHMAESZQoNQ2hlY2tTZXNzaW9ucxIkLnBhcmxleS5hdXRoLnYxLkNoZWNrU2Vzc2lvbnNSZXF1ZXN0GiUucGFy\
-      bGV5LmF1dGgudjEuQ2hlY2tTZXNzaW9uc1Jlc3BvbnNlIgeQAgGItRgHYgZwcm90bzM=
+      X1VOQVZBSUxBQkxFEBsSIgoeRVJST1JfUkVBU09OX0FDQ09VTlRfU1VTUEVOREVEEBwSIQodRVJST1JfUkVBU09OX1NURVBfVVBfUkVRVUlSRUQQHRIh\
+      Ch1FUlJPUl9SRUFTT05fQUNDT1VOVF9ERUxFVElORxAeEiIKHkVSUk9SX1JFQVNPTl9JREVOVElUWV9NSVNNQVRDSBAfEicKI0VSUk9SX1JFQVNPTl9B\
+      Q0NPVU5UX1dPUktfTk9UX0ZPVU5EECASJQohRVJST1JfUkVBU09OX0VYUE9SVF9OT1RfQVZBSUxBQkxFECESIAocRVJST1JfUkVBU09OX1JFQ0VJUFRf\
+      VU5LTk9XThAiMtAICgtBdXRoU2VydmljZRJcCgtCZWdpblNpZ25JbhIiLnBhcmxleS5hdXRoLnYxLkJlZ2luU2lnbkluUmVxdWVzdBojLnBhcmxleS5h\
+      dXRoLnYxLkJlZ2luU2lnbkluUmVzcG9uc2UiBIi1GAESawoQU2lnbkluV2l0aEdvb2dsZRInLnBhcmxleS5hdXRoLnYxLlNpZ25JbldpdGhHb29nbGVS\
+      ZXF1ZXN0GigucGFybGV5LmF1dGgudjEuU2lnbkluV2l0aEdvb2dsZVJlc3BvbnNlIgSItRgBEmgKD1NpZ25JbldpdGhBcHBsZRImLnBhcmxleS5hdXRo\
+      LnYxLlNpZ25JbldpdGhBcHBsZVJlcXVlc3QaJy5wYXJsZXkuYXV0aC52MS5TaWduSW5XaXRoQXBwbGVSZXNwb25zZSIEiLUYARJlCg5SZWZyZXNoU2Vz\
+      c2lvbhIlLnBhcmxleS5hdXRoLnYxLlJlZnJlc2hTZXNzaW9uUmVxdWVzdBomLnBhcmxleS5hdXRoLnYxLlJlZnJlc2hTZXNzaW9uUmVzcG9uc2UiBIi1\
+      GAESUAoHU2lnbk91dBIeLnBhcmxleS5hdXRoLnYxLlNpZ25PdXRSZXF1ZXN0Gh8ucGFybGV5LmF1dGgudjEuU2lnbk91dFJlc3BvbnNlIgSItRgEEmIK\
+      DExpc3RTZXNzaW9ucxIjLnBhcmxleS5hdXRoLnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QaJC5wYXJsZXkuYXV0aC52MS5MaXN0U2Vzc2lvbnNSZXNwb25z\
+      ZSIHkAIBiLUYBBJiCg1SZXZva2VTZXNzaW9uEiQucGFybGV5LmF1dGgudjEuUmV2b2tlU2Vzc2lvblJlcXVlc3QaJS5wYXJsZXkuYXV0aC52MS5SZXZv\
+      a2VTZXNzaW9uUmVzcG9uc2UiBIi1GAQSZQoOUmV2b2tlU2Vzc2lvbnMSJS5wYXJsZXkuYXV0aC52MS5SZXZva2VTZXNzaW9uc1JlcXVlc3QaJi5wYXJs\
+      ZXkuYXV0aC52MS5SZXZva2VTZXNzaW9uc1Jlc3BvbnNlIgSItRgEElwKCkdldFByb2ZpbGUSIS5wYXJsZXkuYXV0aC52MS5HZXRQcm9maWxlUmVxdWVz\
+      dBoiLnBhcmxleS5hdXRoLnYxLkdldFByb2ZpbGVSZXNwb25zZSIHkAIBiLUYBBJiCg1VcGRhdGVQcm9maWxlEiQucGFybGV5LmF1dGgudjEuVXBkYXRl\
+      UHJvZmlsZVJlcXVlc3QaJS5wYXJsZXkuYXV0aC52MS5VcGRhdGVQcm9maWxlUmVzcG9uc2UiBIi1GAQSYgoMTGlzdEFjdGl2aXR5EiMucGFybGV5LmF1\
+      dGgudjEuTGlzdEFjdGl2aXR5UmVxdWVzdBokLnBhcmxleS5hdXRoLnYxLkxpc3RBY3Rpdml0eVJlc3BvbnNlIgeQAgGItRgEMu8BChdTZXNzaW9uRGly\
+      ZWN0b3J5U2VydmljZRJtChBXYXRjaFJldm9jYXRpb25zEicucGFybGV5LmF1dGgudjEuV2F0Y2hSZXZvY2F0aW9uc1JlcXVlc3QaKC5wYXJsZXkuYXV0\
+      aC52MS5XYXRjaFJldm9jYXRpb25zUmVzcG9uc2UiBIi1GAcwARJlCg1DaGVja1Nlc3Npb25zEiQucGFybGV5LmF1dGgudjEuQ2hlY2tTZXNzaW9uc1Jl\
+      cXVlc3QaJS5wYXJsZXkuYXV0aC52MS5DaGVja1Nlc3Npb25zUmVzcG9uc2UiB5ACAYi1GAdiBnByb3RvMw==
       """
   )
 }

@@ -8,7 +8,8 @@ import WellKnown
 /// The services whose API is compiled in: they can be called without asking the server what it serves.
 enum KnownMethods {
   static let services: [ServiceDescriptor] = [
-    TokenBrokerService.descriptor, BrokerAdminService.descriptor, AuthService.descriptor, EntitlementService.descriptor,
+    TokenBrokerService.descriptor, BrokerAdminService.descriptor, AuthService.descriptor, AccountService.descriptor,
+    EntitlementService.descriptor,
     GRPCHealthV1.Health.descriptor,
   ]
 

@@ -1,6 +1,5 @@
 internal import AuthDomain
 internal import AuthStore
-internal import EventLoop
 internal import ParleyAPI
 internal import PostgreSQL
 internal import RPC
@@ -17,13 +16,13 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
   let activity: ActivityStore
   let limits: AccountLimits
   let journal: AccountJournal
-  let proxies: TrustedProxies
+  let calls: AccountCalls
   let now: @Sendable () -> Moment
 
   // MARK: Signing in
 
   func beginSignIn(_ request: BeginSignInRequest, _ call: CallContext) async throws -> BeginSignInResponse {
-    try await answer(call) { client in
+    try await calls.answer(call) { client in
       let nonce = try await signIn.begin(request.app, .init(request.provider), for: client)
       return .init(
         nonce: nonce.text, providerNonce: nonce.providerText, form: nonce.form.message, expiresAt: .init(nonce.expiresAt))
@@ -31,7 +30,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
   }
 
   func signInWithGoogle(_ request: SignInWithGoogleRequest, _ call: CallContext) async throws -> SignInWithGoogleResponse {
-    try await answer(call) { client in
+    try await calls.answer(call) { client in
       let exchange = SignInFlow.Request(
         app: request.app, provider: .google, token: request.idToken, tokenField: "id_token", nonce: request.nonce,
         device: request.device)
@@ -41,7 +40,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
   }
 
   func signInWithApple(_ request: SignInWithAppleRequest, _ call: CallContext) async throws -> SignInWithAppleResponse {
-    try await answer(call) { client in
+    try await calls.answer(call) { client in
       let exchange = SignInFlow.Request(
         app: request.app, provider: .apple, token: request.identityToken, tokenField: "identity_token", nonce: request.nonce,
         device: request.device, name: request.fullName?.givenName)
@@ -51,7 +50,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
   }
 
   func refreshSession(_ request: RefreshSessionRequest, _ call: CallContext) async throws -> RefreshSessionResponse {
-    try await answer(call) { client in
+    try await calls.answer(call) { client in
       .init(tokens: try await refreshing.refresh(request.refreshToken, attempt: request.attempt, for: client))
     }
   }
@@ -60,7 +59,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
 
   func signOut(_ request: SignOutRequest, _ call: CallContext) async throws -> SignOutResponse {
     let caller = try call.caller
-    return try await answer(call) { client in
+    return try await calls.answer(call) { client in
       _ = try await end(.one(caller.session), of: caller.user, .signedOut, client)
       return .init()
     }
@@ -68,7 +67,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
 
   func listSessions(_ request: ListSessionsRequest, _ call: CallContext) async throws -> ListSessionsResponse {
     let caller = try call.caller
-    return try await answer(call) { _ in
+    return try await calls.answer(call) { _ in
       let size = try PageToken.size(request.pageSize)
       let found = try await sessions.list(
         of: caller.user, after: PageToken.session(request.pageToken), limit: size + 1, at: now())
@@ -81,7 +80,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
 
   func revokeSession(_ request: RevokeSessionRequest, _ call: CallContext) async throws -> RevokeSessionResponse {
     let caller = try call.caller
-    return try await answer(call) { client in
+    return try await calls.answer(call) { client in
       try await limit(caller)
       // Another person's session is as absent as one that never was.
       guard let session = SessionID(request.sessionID) else { throw AccountRefusal(.sessionNotFound, detail: "malformed") }
@@ -94,7 +93,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
 
   func revokeSessions(_ request: RevokeSessionsRequest, _ call: CallContext) async throws -> RevokeSessionsResponse {
     let caller = try call.caller
-    return try await answer(call) { client in
+    return try await calls.answer(call) { client in
       try await limit(caller)
       let selection = request.includingCurrent ? SessionStore.Selection.all : .allBut(caller.session)
       return .init(count: Int32(clamping: try await end(selection, of: caller.user, .revoked, client)))
@@ -113,7 +112,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
 
   func getProfile(_ request: GetProfileRequest, _ call: CallContext) async throws -> GetProfileResponse {
     let caller = try call.caller
-    return try await answer(call) { _ in
+    return try await calls.answer(call) { _ in
       guard let account = try await accounts.account(caller.user) else { throw AccountRefusal(.accountDeleted) }
       return .init(profile: account.message)
     }
@@ -121,7 +120,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
 
   func updateProfile(_ request: UpdateProfileRequest, _ call: CallContext) async throws -> UpdateProfileResponse {
     let caller = try call.caller
-    return try await answer(call) { client in
+    return try await calls.answer(call) { client in
       try await limit(caller)
       let profile = request.profile ?? .init()
       guard profile.userID.isEmpty || UserID(profile.userID) == caller.user else { throw AccountRefusal(.notYourOwn) }
@@ -141,7 +140,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
 
   func listActivity(_ request: ListActivityRequest, _ call: CallContext) async throws -> ListActivityResponse {
     let caller = try call.caller
-    return try await answer(call) { _ in
+    return try await calls.answer(call) { _ in
       let size = try PageToken.size(request.pageSize)
       let found = try await activity.list(of: caller.user, before: PageToken.activity(request.pageToken), limit: size + 1)
       let page = found.prefix(size)
@@ -155,19 +154,6 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
 
   private func limit(_ caller: Caller) async throws(AccountRefusal) {
     try await limits.take(.account(caller.user), rules.accountLimit, at: now(), otherwise: .userLimited)
-  }
-
-  private func answer<Value>(_ call: CallContext, _ body: (AccountClient) async throws -> Value) async throws -> Value {
-    let client = AccountClient(call, proxies)
-    let start = MonotonicInstant.now()
-    do {
-      let value = try await body(client)
-      journal.done(call.method.name, client, since: start)
-      return value
-    } catch let refusal as AccountRefusal {
-      journal.refused(refusal, call.method.name, client, since: start)
-      throw refusal.rpcError
-    }
   }
 }
 

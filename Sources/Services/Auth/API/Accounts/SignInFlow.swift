@@ -9,7 +9,8 @@ struct SignInFlow: Sendable {
   /// A provider's token to exchange, from whichever provider.
   struct Request: Sendable {
     var app: String
-    var provider: AuthDomain.IdentityProvider
+    /// Nil where the request names none.
+    var provider: AuthDomain.IdentityProvider?
     var token: String
     /// The token's field in the request.
     var tokenField: String
@@ -58,17 +59,8 @@ struct SignInFlow: Sendable {
   func exchange(
     _ request: Request, for client: AccountClient
   ) async throws -> (tokens: SessionTokens, account: Account, isNew: Bool) {
-    let (app, provider) = try await passage(request.app, request.provider, client)
-    guard let verifier = verifier(provider, app) else { throw AccountRefusal(.providerNotOffered) }
-    guard !request.token.isEmpty else { throw AccountRefusal(field: request.tokenField, "the provider's token") }
-    guard !request.nonce.isEmpty else { throw AccountRefusal(field: "nonce", "the nonce that BeginSignIn issued") }
-    let device = try AuthDomain.Device(request.device)
-    let identity = try await verified(request.token, verifier)
-    guard Base64URL.decode(request.nonce)?.count == NonceRule.byteCount else {
-      throw AccountRefusal(.nonceUnknown, detail: "nonce_malformed")
-    }
-    try NonceRule(app[provider].nonceForm)
-      .judge(identity, nonce: request.nonce, hashed: Self.hexadecimal(request.nonce))
+    let proof = try await verified(request, for: client)
+    let (app, provider, identity, device) = (proof.app, proof.identity.provider, proof.identity, proof.device)
 
     let now = now()
     let newUser = UserID(Self.identifier(at: now))
@@ -80,8 +72,7 @@ struct SignInFlow: Sendable {
     let token = RefreshTokens(pepper: try await pepper.pepper()).first(of: session.id)
     let state = RefreshState(first: RefreshTokens.digest(token), at: now, rules: rules.refresh)
     let exchange = SignInStore.Exchange(
-      nonce: Self.digest(request.nonce), token: Self.digest(request.token),
-      tokenExpiresAt: identity.expiresAt.advanced(by: AccountRules.mostLeeway), identity: identity,
+      nonce: proof.nonce, token: proof.token, tokenExpiresAt: proof.tokenExpiresAt, identity: identity,
       name: PersonName.proposed(told: request.name, for: identity), newUser: newUser, session: session, state: state,
       requestID: client.requestID)
     switch try await store.exchange(exchange, at: now) {
@@ -93,6 +84,37 @@ struct SignInFlow: Sendable {
       (session.user, session.expiresAt) = (account.id, state.expiresAt)
       return (try await issuer.tokens(session, refresh: token, at: now), account, isNew)
     }
+  }
+
+  /// A provider's token that was judged and carries the nonce. Whether either has served before is for the store to say.
+  struct Proof: Sendable {
+    var app: App
+    var identity: VerifiedIdentity
+    var device: AuthDomain.Device
+    /// What the nonce is known by.
+    var nonce: AuthDomain.Digest
+    /// What the token is known by.
+    var token: AuthDomain.Digest
+    /// Until when the token could be shown again.
+    var tokenExpiresAt: Moment
+  }
+
+  /// Judges what is shown, in the order that tells a stranger the least.
+  func verified(_ request: Request, for client: AccountClient) async throws(AccountRefusal) -> Proof {
+    let (app, provider) = try await passage(request.app, request.provider, client)
+    guard let verifier = verifier(provider, app) else { throw AccountRefusal(.providerNotOffered) }
+    guard !request.token.isEmpty else { throw AccountRefusal(field: request.tokenField, "the provider's token") }
+    guard !request.nonce.isEmpty else { throw AccountRefusal(field: "nonce", "the nonce that BeginSignIn issued") }
+    let device = try AuthDomain.Device(request.device)
+    let identity = try await verified(request.token, verifier)
+    guard Base64URL.decode(request.nonce)?.count == NonceRule.byteCount else {
+      throw AccountRefusal(.nonceUnknown, detail: "nonce_malformed")
+    }
+    try NonceRule(app[provider].nonceForm)
+      .judge(identity, nonce: request.nonce, hashed: Self.hexadecimal(request.nonce))
+    return Proof(
+      app: app, identity: identity, device: device, nonce: Self.digest(request.nonce), token: Self.digest(request.token),
+      tokenExpiresAt: identity.expiresAt.advanced(by: AccountRules.mostLeeway))
   }
 
   // MARK: Steps

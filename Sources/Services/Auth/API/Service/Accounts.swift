@@ -11,7 +11,8 @@ internal import ServiceKit
 /// Sign-in, sessions and accounts, put together.
 struct Accounts: Sendable {
   private let rules: AccountRules
-  private let handlers: AccountHandlers
+  /// What serves people's own calls.
+  let handlers: AccountHandlers
   private let directory: SessionDirectoryHandlers
   private let feed: PolledRevocations
   /// The guard of the service's own methods.
@@ -38,8 +39,8 @@ struct Accounts: Sendable {
       refreshing: RefreshFlow(
         rules: rules, apps: providers.apps, store: sessions, pepper: pepper, limits: limits, issuer: issuer, journal: journal,
         now: now),
-      accounts: accounts, sessions: sessions, activity: activity, limits: limits, journal: journal, proxies: context.proxies,
-      now: now)
+      accounts: accounts, sessions: sessions, activity: activity, limits: limits, journal: journal,
+      calls: AccountCalls(journal: journal, proxies: context.proxies), now: now)
     directory = SessionDirectoryHandlers(
       revocations: revocations, sessions: sessions, loops: loops, interval: settings[AccountKeys.revocationInterval], now: now)
     feed = PolledRevocations(

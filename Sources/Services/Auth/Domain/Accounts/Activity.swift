@@ -10,6 +10,14 @@ public struct Activity: Sendable, Hashable {
     case sessionEnded = "session_ended"
     /// The profile was changed.
     case profileChanged = "profile_changed"
+    /// The person showed a provider's token once more.
+    case reauthenticated
+    /// An export was asked for.
+    case exportRequested = "export_requested"
+    /// An export was handed out to its end.
+    case exportDownloaded = "export_downloaded"
+    /// The account's deletion was asked for.
+    case deletionRequested = "deletion_requested"
   }
 
   /// Whether it was done.

@@ -10,4 +10,10 @@ extension LimitKey {
 
   /// The bucket of an account for what its sessions ask.
   public static func account(_ user: UserID) -> LimitKey { LimitKey(text: "account:\(user)") }
+
+  /// The bucket of an account for exports.
+  public static func export(of user: UserID) -> LimitKey { LimitKey(text: "export:\(user)") }
+
+  /// The bucket of a client address for questions with a receipt.
+  public static func receipt(from address: String) -> LimitKey { LimitKey(text: "receipt-ip:\(address)") }
 }

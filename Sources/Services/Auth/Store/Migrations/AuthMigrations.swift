@@ -11,5 +11,6 @@ public enum AuthMigrations {
     Migration(3, "create_signing_keys", createSigningKeys),
     Migration(4, "create_broker_ledger", createBrokerLedger), Migration(5, "create_entitlements", createEntitlements),
     Migration(6, "create_jobs", createJobs),
+    Migration(7, "create_account_work", createAccountWork),
   ]
 }

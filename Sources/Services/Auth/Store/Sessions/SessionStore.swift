@@ -150,28 +150,36 @@ public struct SessionStore: Sendable {
   public func end(
     _ selection: Selection, of user: UserID, _ cause: SessionEnd, at now: Moment, for client: Client
   ) async throws(DatabaseError) -> [SessionRecord] {
+    try await database.settle(within: patience) { transaction in
+      try await end(selection, of: user, cause, at: now, for: client, on: transaction)
+    }
+  }
+
+  /// The same as the last thing that a transaction does.
+  func end(
+    _ selection: Selection, of user: UserID, _ cause: SessionEnd, at now: Moment, for client: Client,
+    on transaction: Transaction
+  ) async throws(DatabaseError) -> [SessionRecord] {
     let only: UUID? = if case .one(let id) = selection { UUID(id) } else { nil }
     let spared: UUID? = if case .allBut(let id) = selection { UUID(id) } else { nil }
-    return try await database.settle(within: patience) { transaction in
-      // In the order of their keys, so that two who end the same sessions do not wait for each other.
-      let rows: [SessionRow] = try await transaction.rows(
-        """
-        select \(part: SessionRow.columns) from auth.session
-        where user_id = \(UUID(user)) and ended_at is null and expires_at > \(Timestamp(now))
-          and (\(only)::uuid is null or id = \(only)) and (\(spared)::uuid is null or id <> \(spared))
-        order by id for update
-        """)
-      guard !rows.isEmpty else { return [] }
-      let sessions = rows.map(\.record)
-      var queries: [Query] = []
-      for session in sessions {
-        queries.append(SessionRow.end(session, cause, at: now))
-        queries.append(ActivityStore.insert(entry(session, .sessionEnded, cause, at: now, client)))
-      }
-      queries += RevocationStore.insert(sessions.map(\.id), cause, mattersUntil: now.advanced(by: tokensOutlive))
-      try await transaction.executeAll(queries)
-      return sessions
+    // In the order of their keys, so that two who end the same sessions do not wait for each other.
+    let rows: [SessionRow] = try await transaction.rows(
+      """
+      select \(part: SessionRow.columns) from auth.session
+      where user_id = \(UUID(user)) and ended_at is null and expires_at > \(Timestamp(now))
+        and (\(only)::uuid is null or id = \(only)) and (\(spared)::uuid is null or id <> \(spared))
+      order by id for update
+      """)
+    guard !rows.isEmpty else { return [] }
+    let sessions = rows.map(\.record)
+    var queries: [Query] = []
+    for session in sessions {
+      queries.append(SessionRow.end(session, cause, at: now))
+      queries.append(ActivityStore.insert(entry(session, .sessionEnded, cause, at: now, client)))
     }
+    queries += RevocationStore.insert(sessions.map(\.id), cause, mattersUntil: now.advanced(by: tokensOutlive))
+    try await transaction.executeAll(queries)
+    return sessions
   }
 
   // MARK: Reading
