@@ -195,7 +195,8 @@ let package = Package(
     floor(
       "Services/Auth/API", "AuthAPI",
       [
-        "AuthDomain", "AuthStore", "ParleyAPI", "OpenID", "AppleProvider", "GoogleProvider", "RevenueCatProvider", "ServiceKit",
+        "AuthDomain", "AuthStore", "ParleyAPI", "ParleyProvider", "OpenID", "AppleProvider", "GoogleProvider",
+        "RevenueCatProvider", "ServiceKit",
         "EventLoop", "Jobs", "RPC", "RPCServer", "MessagesCore",
         "WellKnown", "JSON", "JOSE", "Limits", "Outbound", "PostgreSQL", "Telemetry", "ErrorReasons", log, metrics,
       ]),
@@ -212,7 +213,7 @@ let package = Package(
       [
         "ClientCore", "ParleyAPI", "DynamicMessages", "RPCClient", "RPC", "EventLoop", "HTTP2", "MessagesCore", "MessagesWire",
         "WellKnown",
-        "JSON", "Outbound", "PostgreSQL", arguments, log,
+        "JOSE", "JSON", "Outbound", "PostgreSQL", arguments, log,
       ], exclude: ["README.md"]),
     executable(
       "parley-sandbox", at: "Sources/Executables/parley-sandbox",
@@ -237,8 +238,8 @@ let package = Package(
     .target(
       name: "DemoService",
       dependencies: [
-        "ParleyProvider", "ServiceKit", "TestAPI", "EventLoop", "Idempotency", "Limits", "MessagesCore", "PostgreSQL", "RPC",
-        "RPCServer",
+        "ParleyAPI", "ParleyProvider", "ServiceKit", "TestAPI", "EventLoop", "Idempotency", "Limits", "MessagesCore", "PostgreSQL",
+        "RPC", "RPCServer",
       ],
       path: "Tests/Support/DemoService",
       swiftSettings: settings),
@@ -345,9 +346,9 @@ let package = Package(
       "Services/AuthTests",
       [
         "AuthDomain", "AuthStore", "AuthAPI", "ParleyAPI", "OpenID", "AppleProvider", "GoogleProvider", "RevenueCatProvider",
-        "ServiceKit", "EventLoop", "RPC", "RPCServer", "RPCClient", "PostgreSQL", "Outbound", "JOSE", "JSON", "HTTP2",
+        "ServiceKit", "EventLoop", "RPC", "RPCServer", "RPCClient", "PostgreSQL", "Outbound", "JOSE", "JSON", "MessagesCore", "HTTP2",
         "WellKnown",
-        "Telemetry", "TestSupport", "DemoService", "TestAPI", log,
+        "Telemetry", "Jobs", "TestSupport", "DemoService", "ParleyProvider", "TestAPI", log,
       ]),
     tests(
       "Providers/ParleyTests",

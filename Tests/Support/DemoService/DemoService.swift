@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import Glibc
+internal import ParleyAPI
 internal import ParleyProvider
 internal import PostgreSQL
 public import RPC
@@ -24,16 +25,19 @@ public struct DemoService: Service {
   /// A named pipe that the handlers of `block` open, which holds their loop until somebody writes to it.
   public static let gate = ConfigurationKey<FilePath?>(optional: "gate", "A named pipe at which some handlers block their loop.")
 
+  /// What the demo keeps of people: notes, each a file.
+  public static let notes = ConfigurationKey<FilePath?>(optional: "notes", "The folder with the notes of people.")
+
   /// The name of the service.
   public static let name = "demo"
   /// Its settings.
   public static let configuration: [any ConfigurationKeyDeclaration] =
     [
       StandardKeys.listen.aliased(.init("PORT") { "127.0.0.1:\($0)" }), apiKey, burst, isGuarded, failingJob, stubbornCall,
-      gate,
+      gate, notes,
     ] + AuthServiceKeys.all
   /// What it serves.
-  public static let services = [EchoService.descriptor, PaidService.descriptor]
+  public static let services = [EchoService.descriptor, PaidService.descriptor, AccountDataService.descriptor]
 
   /// Warns when nobody is let in.
   public static func check(_ settings: Settings) -> [ConfigurationFinding] {
@@ -73,7 +77,8 @@ public struct DemoService: Service {
             },
             .unary(EchoService.Methods.guarded) { _, call in GuardedResponse(caller: try call.caller.userID.description) },
             .unary(EchoService.Methods.fail) { _, _ in throw DemoError() },
-          ])
+          ]),
+        AccountDataService.routes(AccountDataHandlers(DemoNotes(folder: context.settings[notes]?.path))),
       ] + (paid.map { [$0.0] } ?? []),
       guards: context.settings[isGuarded]
         ? sessions.map { .sessions($0.authenticator, entitlements: $0.entitlements) } ?? [.session: .authenticator(NobodyMay())]

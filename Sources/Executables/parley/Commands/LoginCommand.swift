@@ -17,14 +17,10 @@ struct LoginCommand: AsyncParsableCommand {
       The session's tokens are kept in $XDG_STATE_HOME/parley or ~/.local/state/parley, a file for each target, readable by you alone.
       """)
 
-  @Option(help: "With whom to sign in: google or apple.") var provider = SignInProvider.google
   @Flag(help: "Print a nonce for a sign-in elsewhere, and nothing more.") var begin = false
   @Option(help: .init("The provider's token; '-' for standard input.", valueName: "file")) var idTokenFile: String?
   @Option(help: "The nonce that the token was made with, as --begin printed it.") var nonce: String?
-  @Option(help: "Who signs in, at the sandbox.") var subject = "ana"
-  @Option(help: "The person's e-mail address, at the sandbox.") var email: String?
-  @Option(help: .init("For whom the sandbox's token is; else PARLEY_AUDIENCE.", valueName: "client id")) var audience: String?
-  @Option(help: .init("The sandbox; else PARLEY_SANDBOX.", valueName: "https://host:port")) var sandbox: String?
+  @OptionGroup var person: SandboxSignIn
   @Option(help: "The app, by the name that the operator gave it.") var app = ""
   @Option(help: "What to call this device.") var device = "parley command line"
   @OptionGroup var options: TargetOptions
@@ -42,13 +38,14 @@ struct LoginCommand: AsyncParsableCommand {
     let place = try SessionPlace(options, local)
     try await Connection.call(options) { connection in
       let keeper = place.keeper(connection, app: app)
-      if begin { return try await show(keeper.beginSignIn(with: provider.provider)) }
+      if begin { return try await show(keeper.beginSignIn(with: person.provider.provider)) }
       let signedIn: SessionKeeper.SignedIn
       if let token, let nonce {
         signedIn = try await signIn(keeper, token, nonce)
       } else {
-        let challenge = try await keeper.beginSignIn(with: provider.provider)
-        signedIn = try await signIn(keeper, try await sandboxToken(challenge.providerNonce, local), challenge.nonce)
+        let challenge = try await keeper.beginSignIn(with: person.provider.provider)
+        signedIn = try await signIn(
+          keeper, try await person.token(challenge.providerNonce, ca: options.ca, local), challenge.nonce)
       }
       let session = try await keeper.sessionID() ?? ""
       guard options.json else {
@@ -66,26 +63,9 @@ struct LoginCommand: AsyncParsableCommand {
 
   private func signIn(_ keeper: SessionKeeper, _ token: String, _ nonce: String) async throws -> SessionKeeper.SignedIn {
     let device = Device(name: device, platform: "Linux", appVersion: Version.text)
-    return switch provider {
+    return switch person.provider {
     case .google: try await keeper.signIn(google: token, nonce: nonce, device: device)
     case .apple: try await keeper.signIn(apple: token, nonce: nonce, device: device)
-    }
-  }
-
-  /// A token that carries the nonce, from the sandbox.
-  private func sandboxToken(_ nonce: String, _ local: LocalSettings) async throws -> String {
-    guard let url = sandbox ?? local["PARLEY_SANDBOX"] else {
-      throw ValidationError("No token: give --id-token-file and --nonce, or a sandbox with --sandbox or PARLEY_SANDBOX.")
-    }
-    guard let audience = audience ?? local["PARLEY_AUDIENCE"] else {
-      throw ValidationError("No audience: give --audience or set PARLEY_AUDIENCE.")
-    }
-    var wish: JSONObject = ["aud": .string(audience), "sub": .string(subject), "claims": ["nonce": .string(nonce)]]
-    wish["email"] = email.map(JSONValue.string)
-    let (asked, provider) = (wish, provider)
-    return try await Outside.run(caFile: options.ca ?? local["PARLEY_CA_FILE"]) { outside in
-      let sandbox = SandboxControl(url: url, outside: outside)
-      return try await sandbox.idToken(asked, of: provider == .google ? .google : .apple)
     }
   }
 

@@ -20,16 +20,16 @@ enum SessionSteps {
     DemoStep("tokens for speech and Gemini") { try await capabilities($0) },
   ]
 
-  private static func auth(_ stage: DemoStage, at copy: Int = 0) -> AuthService.Client {
+  static func auth(_ stage: DemoStage, at copy: Int = 0) -> AuthService.Client {
     .init(stage.copies[copy % stage.copies.count])
   }
 
   /// How somebody calls who has no token yet.
-  private static func stranger(_ stage: DemoStage) -> CallOptions {
+  static func stranger(_ stage: DemoStage) -> CallOptions {
     CallOptions(metadata: ["x-forwarded-for": stage.address], deadline: .after(.seconds(10)))
   }
 
-  private static func signIn(_ stage: DemoStage, _ person: String) async throws -> SessionTokens {
+  static func signIn(_ stage: DemoStage, _ person: String) async throws -> SessionTokens {
     let nonce = try await auth(stage).beginSignIn(.init(provider: .google), options: stranger(stage))
     let token = try await stage.idToken(
       of: person, ["nonce": .string(nonce.providerNonce), "claims": ["given_name": .string(person)]])

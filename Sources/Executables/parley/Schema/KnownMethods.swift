@@ -8,8 +8,8 @@ import WellKnown
 /// The services whose API is compiled in: they can be called without asking the server what it serves.
 enum KnownMethods {
   static let services: [ServiceDescriptor] = [
-    TokenBrokerService.descriptor, BrokerAdminService.descriptor, AuthService.descriptor, UserAdminService.descriptor,
-    EntitlementService.descriptor, GRPCHealthV1.Health.descriptor,
+    TokenBrokerService.descriptor, BrokerAdminService.descriptor, AuthService.descriptor, AccountService.descriptor,
+    UserAdminService.descriptor, EntitlementService.descriptor, GRPCHealthV1.Health.descriptor,
   ]
 
   /// The full names of all methods.

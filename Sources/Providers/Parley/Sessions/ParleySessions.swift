@@ -32,7 +32,9 @@ public struct ParleySessions: Sendable {
 
     var configuration = ClientChannelConfiguration()
     configuration.userAgent = "parley-\(settings.service)"
-    if address.isSecure { configuration.tls = try Self.tls(settings) }
+    if address.isSecure {
+      configuration.tls = try ServiceCredential.tls(settings, AuthServiceKeys.clientCertificate, AuthServiceKeys.clientKey)
+    }
     let channel = ClientChannel(to: address.target, on: context.loops, configuration: configuration)
     let revocations = WatchedRevocations(over: channel, on: loop, log: context.log, unixSeconds: { wall.unixSeconds })
 
@@ -79,20 +81,6 @@ public struct ParleySessions: Sendable {
     }
     metrics.gauge("parley_revocations_remembered", help: "Sessions that have ended and are remembered.") {
       Double(revocations.memory.size)
-    }
-  }
-
-  private static func tls(_ settings: Settings) throws(ConfigurationError) -> TLSContext {
-    let roots = settings[StandardKeys.outboundCAFile].map { TLSConfiguration.TrustRoots.certificates(.file($0.path)) }
-    var identity: TLSConfiguration.Identity?
-    if let certificate = settings[AuthServiceKeys.clientCertificate], let key = settings[AuthServiceKeys.clientKey] {
-      identity = .init(certificateChain: .file(certificate.path), privateKey: .file(key.path))
-    }
-    do { return try TLSContext(.client(trustRoots: roots ?? .system, identity: identity)) } catch {
-      let key = AuthServiceKeys.clientCertificate
-      throw ConfigurationError([
-        .init(key: key.name, variable: key.variable, "the certificate or the roots to trust cannot be used: \(error.message)")
-      ])
     }
   }
 }

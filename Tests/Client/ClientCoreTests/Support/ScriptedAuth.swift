@@ -27,6 +27,10 @@ final class ScriptedAuth: AuthService.Handlers {
     var refusal: RPCError?
     var calls: [(method: String, authorization: String?)] = []
     var hold: (@Sendable () async throws -> Void)?
+    /// An export, and how many of its bytes come before a download breaks off.
+    var export: [UInt8] = []
+    var breaks: [Int] = []
+    var downloads: [Int64] = []
   }
 
   static let raceWindow = 10.0
@@ -39,7 +43,9 @@ final class ScriptedAuth: AuthService.Handlers {
     self.lifetime = lifetime
   }
 
-  var channel: InProcessChannel { InProcessChannel(services: [AuthService.routes(self)]) }
+  var channel: InProcessChannel {
+    InProcessChannel(services: [AuthService.routes(self), AccountService.routes(ScriptedAccount(self))])
+  }
   var refreshes: [(token: String, attempt: String)] { state.withLock { $0.refreshes } }
   var calls: [(method: String, authorization: String?)] { state.withLock { $0.calls } }
   func change(_ body: (inout State) -> Void) { state.withLock { body(&$0) } }
@@ -90,7 +96,7 @@ final class ScriptedAuth: AuthService.Handlers {
     }
   }
 
-  private func tokens(of id: String, _ state: inout State) -> SessionTokens {
+  func tokens(of id: String, _ state: inout State) -> SessionTokens {
     state.count += 1
     let access = "access-\(state.count)"
     state.accessTokens[access] = (id, clock.now().addingTimeInterval(Double(lifetime)))
@@ -160,7 +166,7 @@ final class ScriptedAuth: AuthService.Handlers {
   }
 
   @discardableResult
-  private func authorize(_ method: String, _ call: CallContext) throws -> String {
+  func authorize(_ method: String, _ call: CallContext) throws -> String {
     note(method, call)
     return try state.withLock { state in
       guard let header = call.metadata["authorization"], header.hasPrefix("Bearer ") else {

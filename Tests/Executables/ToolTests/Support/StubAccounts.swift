@@ -89,7 +89,12 @@ final class StubAccounts: AuthService.Handlers {
     }
   }
 
-  private func session(_ call: CallContext) throws -> String {
+  /// The access token that a session has now.
+  func accessToken(of session: String) -> String {
+    state.withLock { state in state.access.first { $0.value == session }?.key ?? "" }
+  }
+
+  func session(_ call: CallContext) throws -> String {
     let token = call.metadata["authorization"]?.dropFirst("Bearer ".utf8.count) ?? ""
     return try state.withLock { state in
       guard let id = state.access[String(token)] else { throw Self.refusal("INVALID_ACCESS_TOKEN") }
@@ -150,10 +155,11 @@ final class StubAccounts: AuthService.Handlers {
   }
 
   /// Runs `body` with the address of a server of it.
-  func serve(_ body: (String) async throws -> Void) async throws {
+  func serve(_ data: StubAccountData? = nil, _ body: (String) async throws -> Void) async throws {
+    let data = data ?? StubAccountData(self)
     let group = try EventLoopGroup(count: 1, name: "accounts", blockingThreads: 1)
     defer { group.shutDown() }
-    let server = RPCServer(on: group, services: [AuthService.routes(self)])
+    let server = RPCServer(on: group, services: [AuthService.routes(self), AccountService.routes(data)])
     let address = try server.listen(on: SocketAddress("127.0.0.1:0"))
     state.withLock { $0.target = "\(address)" }
     let outcome: Result<Void, any Error>

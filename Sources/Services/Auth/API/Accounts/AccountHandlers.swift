@@ -14,13 +14,13 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
   let sessions: SessionStore
   let activity: ActivityStore
   let journal: AccountJournal
-  let proxies: TrustedProxies
+  let calls: JournalledCalls
   let now: @Sendable () -> Moment
 
   // MARK: Signing in
 
   func beginSignIn(_ request: BeginSignInRequest, _ call: CallContext) async throws -> BeginSignInResponse {
-    try await answer(call) { client in
+    try await calls.answer(call) { client in
       let nonce = try await signIn.begin(request.app, .init(request.provider), for: client)
       return .init(
         nonce: nonce.text, providerNonce: nonce.providerText, form: nonce.form.message, expiresAt: .init(nonce.expiresAt))
@@ -28,7 +28,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
   }
 
   func signInWithGoogle(_ request: SignInWithGoogleRequest, _ call: CallContext) async throws -> SignInWithGoogleResponse {
-    try await answer(call) { client in
+    try await calls.answer(call) { client in
       let exchange = SignInFlow.Request(
         app: request.app, provider: .google, token: request.idToken, tokenField: "id_token", nonce: request.nonce,
         device: request.device)
@@ -38,7 +38,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
   }
 
   func signInWithApple(_ request: SignInWithAppleRequest, _ call: CallContext) async throws -> SignInWithAppleResponse {
-    try await answer(call) { client in
+    try await calls.answer(call) { client in
       let exchange = SignInFlow.Request(
         app: request.app, provider: .apple, token: request.identityToken, tokenField: "identity_token", nonce: request.nonce,
         device: request.device, name: request.fullName?.givenName, code: request.authorizationCode)
@@ -48,7 +48,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
   }
 
   func refreshSession(_ request: RefreshSessionRequest, _ call: CallContext) async throws -> RefreshSessionResponse {
-    try await answer(call) { client in
+    try await calls.answer(call) { client in
       .init(tokens: try await refreshing.refresh(request.refreshToken, attempt: request.attempt, for: client))
     }
   }
@@ -57,7 +57,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
 
   func signOut(_ request: SignOutRequest, _ call: CallContext) async throws -> SignOutResponse {
     let caller = try call.caller
-    return try await answer(call) { client in
+    return try await calls.answer(call) { client in
       _ = try await end(.one(caller.session), of: caller.user, .signedOut, client)
       return .init()
     }
@@ -65,7 +65,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
 
   func listSessions(_ request: ListSessionsRequest, _ call: CallContext) async throws -> ListSessionsResponse {
     let caller = try call.caller
-    return try await answer(call) { _ in
+    return try await calls.answer(call) { _ in
       let size = try PageToken.size(request.pageSize)
       let found = try await sessions.list(
         of: caller.user, after: PageToken.session(request.pageToken), limit: size + 1, at: now())
@@ -78,7 +78,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
 
   func revokeSession(_ request: RevokeSessionRequest, _ call: CallContext) async throws -> RevokeSessionResponse {
     let caller = try call.caller
-    return try await answer(call) { client in
+    return try await calls.answer(call) { client in
       // Another person's session is as absent as one that never was.
       guard let session = SessionID(request.sessionID) else { throw AccountRefusal(.sessionNotFound, detail: "malformed") }
       if try await end(.one(session), of: caller.user, .revoked, client) == 0 {
@@ -90,7 +90,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
 
   func revokeSessions(_ request: RevokeSessionsRequest, _ call: CallContext) async throws -> RevokeSessionsResponse {
     let caller = try call.caller
-    return try await answer(call) { client in
+    return try await calls.answer(call) { client in
       let selection = request.includingCurrent ? SessionStore.Selection.all : .allBut(caller.session)
       return .init(count: Int32(clamping: try await end(selection, of: caller.user, .revoked, client)))
     }
@@ -108,7 +108,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
 
   func getProfile(_ request: GetProfileRequest, _ call: CallContext) async throws -> GetProfileResponse {
     let caller = try call.caller
-    return try await answer(call) { _ in
+    return try await calls.answer(call) { _ in
       guard let account = try await accounts.account(caller.user) else { throw AccountRefusal(.accountDeleted) }
       return .init(profile: account.message)
     }
@@ -116,7 +116,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
 
   func updateProfile(_ request: UpdateProfileRequest, _ call: CallContext) async throws -> UpdateProfileResponse {
     let caller = try call.caller
-    return try await answer(call) { client in
+    return try await calls.answer(call) { client in
       let profile = request.profile ?? .init()
       guard request.updateMask?.paths == ["name"] else { throw AccountRefusal(field: "update_mask", "name, and nothing else") }
       guard let name = PersonName.chosen(profile.name) else {
@@ -134,7 +134,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
 
   func listActivity(_ request: ListActivityRequest, _ call: CallContext) async throws -> ListActivityResponse {
     let caller = try call.caller
-    return try await answer(call) { _ in
+    return try await calls.answer(call) { _ in
       let size = try PageToken.size(request.pageSize)
       let found = try await activity.list(of: caller.user, before: PageToken.activity(request.pageToken), limit: size + 1)
       let page = found.prefix(size)
@@ -142,12 +142,6 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
         entries: page.map(\.message),
         nextPageToken: found.count > size ? page.last.map { PageToken.activity($0.id) } ?? "" : "")
     }
-  }
-
-  // MARK: Every call
-
-  private func answer<Value>(_ call: CallContext, _ body: (AccountClient) async throws -> Value) async throws -> Value {
-    try await JournalledCalls(journal: journal, proxies: proxies).answer(call, body)
   }
 }
 

@@ -8,7 +8,7 @@ extension AccountRefusal {
 
   /// The refusal as it is sent.
   var rpcError: RPCError {
-    var details: [ErrorDetail] = [.errorInfo(reason: kind.reason, domain: Self.domain, metadata: [:])]
+    var details: [ErrorDetail] = [.errorInfo(reason: kind.reason, domain: Self.domain, metadata: hints)]
     var metadata = Metadata()
     if let field { details.append(.badRequest([.init(field: field.name, description: field.description)])) }
     if let retryAfter {
@@ -26,9 +26,9 @@ extension AccountRefusal {
 extension AccountRefusal.Kind {
   var code: StatusCode {
     switch self {
-    case .unknownApp, .sessionNotFound, .userNotFound: .notFound
-    case .providerNotOffered: .failedPrecondition
-    case .accountSuspended, .notYourOwn: .permissionDenied
+    case .unknownApp, .sessionNotFound, .userNotFound, .workNotFound, .receiptUnknown: .notFound
+    case .providerNotOffered, .stepUpRequired, .accountDeleting, .exportNotAvailable: .failedPrecondition
+    case .accountSuspended, .notYourOwn, .identityMismatch: .permissionDenied
     case .invalidArgument: .invalidArgument
     case .addressLimited, .userLimited: .resourceExhausted
     case .refreshRaced: .aborted

@@ -15,8 +15,6 @@ struct AccountRules: Sendable {
   var refreshAddressLimit = RateLimit(perMinute: 600, burst: 300)
   /// Refreshes, per session.
   var refreshLimit = RateLimit(perMinute: 30, burst: 30)
-  /// Changes that a person makes to the account and its sessions.
-  var accountLimit = RateLimit(perMinute: 60, burst: 30)
   /// How long sessions last.
   var refresh = RefreshRules()
 

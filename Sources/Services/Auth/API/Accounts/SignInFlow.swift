@@ -9,7 +9,8 @@ struct SignInFlow: Sendable {
   /// A provider's token to exchange, from whichever provider.
   struct Request: Sendable {
     var app: String
-    var provider: AuthDomain.IdentityProvider
+    /// Nil where the request names none.
+    var provider: AuthDomain.IdentityProvider?
     var token: String
     /// The token's field in the request.
     var tokenField: String
@@ -62,6 +63,54 @@ struct SignInFlow: Sendable {
   func exchange(
     _ request: Request, for client: AccountClient
   ) async throws -> (tokens: SessionTokens, account: Account, isNew: Bool) {
+    let proof = try await verified(request, for: client)
+    let (app, provider, identity, device) = (proof.app, proof.identity.provider, proof.identity, proof.device)
+
+    let now = now()
+    let newUser = UserID(Self.identifier(at: now))
+    let session = SessionRecord(
+      id: SessionID(Self.identifier(at: now)), user: newUser, app: app.name, provider: provider, device: device, createdAt: now,
+      authenticatedAt: now, lastUsedAt: now, lastAddress: client.address, expiresAt: now)
+    // A token serves once: whether there is a key to sign with is found out before it is used up.
+    _ = try await issuer.sign(session, at: now)
+    let token = RefreshTokens(pepper: try await pepper.pepper()).first(of: session.id)
+    let state = RefreshState(first: RefreshTokens.digest(token), at: now, rules: rules.refresh)
+    let exchange = SignInStore.Exchange(
+      nonce: proof.nonce, token: proof.token, tokenExpiresAt: proof.tokenExpiresAt, identity: identity,
+      name: PersonName.proposed(told: request.name, for: identity), newUser: newUser, session: session, state: state,
+      requestID: client.requestID)
+    switch try await store.exchange(exchange, at: now) {
+    case .refused(let kind):
+      await note(kind, identity, app, client)
+      throw AccountRefusal(kind)
+    case .signedIn(let account, let isNew):
+      var session = session
+      (session.user, session.expiresAt) = (account.id, state.expiresAt)
+      if let code = proof.code, let grants {
+        let grant = ProviderGrant(user: account.id, provider: provider, clientID: identity.audience)
+        await grants.keep(code: code, of: identity.subject, for: grant)
+      }
+      return (try await issuer.tokens(session, refresh: token, at: now), account, isNew)
+    }
+  }
+
+  /// A provider's token that was judged and carries the nonce. Whether either has served before is for the store to say.
+  struct Proof: Sendable {
+    var app: App
+    var identity: VerifiedIdentity
+    var device: AuthDomain.Device
+    /// The authorization code that came with the token.
+    var code: String?
+    /// What the nonce is known by.
+    var nonce: AuthDomain.Digest
+    /// What the token is known by.
+    var token: AuthDomain.Digest
+    /// Until when the token could be shown again.
+    var tokenExpiresAt: Moment
+  }
+
+  /// Judges what is shown, in the order that tells a stranger the least.
+  func verified(_ request: Request, for client: AccountClient) async throws(AccountRefusal) -> Proof {
     let (app, provider) = try await passage(request.app, request.provider, client)
     guard let verifier = verifier(provider, app) else { throw AccountRefusal(.providerNotOffered) }
     guard !request.token.isEmpty else { throw AccountRefusal(field: request.tokenField, "the provider's token") }
@@ -74,34 +123,9 @@ struct SignInFlow: Sendable {
     }
     try NonceRule(app[provider].nonceForm)
       .judge(identity, nonce: request.nonce, hashed: Self.hexadecimal(request.nonce))
-
-    let now = now()
-    let newUser = UserID(Self.identifier(at: now))
-    let session = SessionRecord(
-      id: SessionID(Self.identifier(at: now)), user: newUser, app: app.name, provider: provider, device: device, createdAt: now,
-      authenticatedAt: now, lastUsedAt: now, lastAddress: client.address, expiresAt: now)
-    // A token serves once: whether there is a key to sign with is found out before it is used up.
-    _ = try await issuer.sign(session, at: now)
-    let token = RefreshTokens(pepper: try await pepper.pepper()).first(of: session.id)
-    let state = RefreshState(first: RefreshTokens.digest(token), at: now, rules: rules.refresh)
-    let exchange = SignInStore.Exchange(
-      nonce: Self.digest(request.nonce), token: Self.digest(request.token),
-      tokenExpiresAt: identity.expiresAt.advanced(by: AccountRules.mostLeeway), identity: identity,
-      name: PersonName.proposed(told: request.name, for: identity), newUser: newUser, session: session, state: state,
-      requestID: client.requestID)
-    switch try await store.exchange(exchange, at: now) {
-    case .refused(let kind):
-      await note(kind, identity, app, client)
-      throw AccountRefusal(kind)
-    case .signedIn(let account, let isNew):
-      var session = session
-      (session.user, session.expiresAt) = (account.id, state.expiresAt)
-      if let code, let grants {
-        let grant = ProviderGrant(user: account.id, provider: provider, clientID: identity.audience)
-        await grants.keep(code: code, of: identity.subject, for: grant)
-      }
-      return (try await issuer.tokens(session, refresh: token, at: now), account, isNew)
-    }
+    return Proof(
+      app: app, identity: identity, device: device, code: code, nonce: Self.digest(request.nonce), token: Self.digest(request.token),
+      tokenExpiresAt: identity.expiresAt.advanced(by: AccountRules.mostLeeway))
   }
 
   // MARK: Steps

@@ -13,7 +13,8 @@ internal import Telemetry
 /// Sign-in, sessions and accounts, put together.
 struct Accounts: Sendable {
   private let rules: AccountRules
-  private let handlers: AccountHandlers
+  /// What serves people's own calls.
+  let handlers: AccountHandlers
   private let directory: SessionDirectoryHandlers
   private let admin: UserAdminHandlers
   private let journal: AccountJournal
@@ -45,8 +46,7 @@ struct Accounts: Sendable {
       refreshing: RefreshFlow(
         rules: rules, apps: providers.apps, store: sessions, accounts: accounts, pepper: pepper, limits: limits, issuer: issuer,
         journal: journal, now: now),
-      accounts: accounts, sessions: sessions, activity: activity, journal: journal, proxies: context.proxies,
-      now: now)
+      accounts: accounts, sessions: sessions, activity: activity, journal: journal, calls: calls, now: now)
     directory = SessionDirectoryHandlers(
       revocations: revocations, sessions: sessions, loops: loops, interval: settings[AccountKeys.revocationInterval], now: now)
     admin = UserAdminHandlers(

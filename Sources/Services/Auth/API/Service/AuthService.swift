@@ -14,13 +14,13 @@ public enum AuthService: Service {
   public static let name = "auth"
   /// The keys of all of its parts.
   public static let configuration: [any ConfigurationKeyDeclaration] =
-    BrokerKeys.all + CloudKeys.all + AppKeys.all + AppleKeys.all + SigningKeyKeys.all + AccountKeys.all + Billing.configuration
-    + JobKeys.all
-  /// The broker, the accounts, what other services ask about sessions, and entitlements.
+    BrokerKeys.all + CloudKeys.all + AppKeys.all + AppleKeys.all + SigningKeyKeys.all + AccountKeys.all + AccountDataKeys.all
+    + Billing.configuration + JobKeys.all
+  /// The broker, the accounts and their data, what other services ask about sessions, and entitlements.
   public static let services: [ServiceDescriptor] =
     [
       TokenBrokerService.descriptor, BrokerAdminService.descriptor, ParleyAPI.AuthService.descriptor,
-      SessionDirectoryService.descriptor, UserAdminService.descriptor,
+      SessionDirectoryService.descriptor, UserAdminService.descriptor, AccountService.descriptor, AccountDataService.descriptor,
     ] + Billing.services
   /// The schema `auth`.
   public static let migrations: [Migration] = AuthMigrations.all
@@ -38,7 +38,8 @@ public enum AuthService: Service {
     }
     let offersApple = (try? AppKeys.catalogue(settings))?.all.contains { $0.offers(.apple) } ?? false
     return findings + AppKeys.findings(settings) + AppleKeys.findings(settings, isOffered: offersApple)
-      + SigningKeyKeys.check(settings) + AccountKeys.findings(settings) + Billing.check(settings)
+      + SigningKeyKeys.check(settings) + AccountKeys.findings(settings) + AccountDataKeys.findings(settings)
+      + Billing.check(settings)
   }
 
   /// Puts it together.
@@ -50,12 +51,14 @@ public enum AuthService: Service {
     try await broker.checkOwnAccount()
     let billing = Billing(context)
     let jobs = ServiceJobs(context, schema: "auth")
-    var parts = [keys.parts, broker.parts, accounts.parts, apple.parts]
+    let data = try AccountData(
+      context, accounts, providers, subjects: broker.pipeline.subjects, revokers: apple.revoking, jobs: jobs.engine)
+    var parts = [keys.parts, broker.parts, accounts.parts, apple.parts, data.parts]
     if let billing { parts.append(billing.parts(SessionCallers(sessions: accounts.authenticator))) }
     let entitlements = billing.map { OwnEntitlements(entitlements: $0.entitlements) }
     parts.append(ServiceParts(guards: .sessions(accounts.authenticator, entitlements: entitlements)))
     parts.append(policies(context))
-    parts.append(jobs.parts([]))
+    parts.append(jobs.parts([data.jobHandlers]))
     return ServiceParts(joining: parts)
   }
 

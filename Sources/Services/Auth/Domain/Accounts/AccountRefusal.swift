@@ -57,6 +57,18 @@ public struct AccountRefusal: Error, Sendable, Hashable, CustomStringConvertible
     case userNotFound
     /// There is no key to sign access tokens with.
     case signingUnavailable
+    /// The person has to show a provider's token once more.
+    case stepUpRequired
+    /// The account is being deleted.
+    case accountDeleting
+    /// The provider's token is somebody else's than the account's.
+    case identityMismatch
+    /// The caller has no such export or deletion.
+    case workNotFound
+    /// The export is not there, not yet or not any more.
+    case exportNotAvailable
+    /// There is no deletion with this receipt.
+    case receiptUnknown
     /// The caller gave up.
     case cancelled
   }
@@ -71,6 +83,8 @@ public struct AccountRefusal: Error, Sendable, Hashable, CustomStringConvertible
   public let retryAfter: Duration?
   /// The wrong field of the request and what is wrong with it.
   public let field: Field?
+  /// What a program can make use of, by name.
+  public let hints: [String: String]
 
   /// A field of a request.
   public struct Field: Sendable, Hashable {
@@ -81,10 +95,11 @@ public struct AccountRefusal: Error, Sendable, Hashable, CustomStringConvertible
   }
 
   /// A refusal; `detail` is a word such as `expired` and defaults to the reason code in lower case.
-  public init(_ kind: Kind, detail: String? = nil, retryAfter: Duration? = nil) {
+  public init(_ kind: Kind, detail: String? = nil, retryAfter: Duration? = nil, hints: [String: String] = [:]) {
     self.kind = kind
     self.detail = detail ?? kind.reason.lowercased()
     self.retryAfter = retryAfter
+    self.hints = hints
     field = nil
   }
 
@@ -93,6 +108,7 @@ public struct AccountRefusal: Error, Sendable, Hashable, CustomStringConvertible
     kind = .invalidArgument
     detail = name
     retryAfter = nil
+    hints = [:]
     field = Field(name: name, description: description)
   }
 
@@ -136,6 +152,12 @@ extension AccountRefusal.Kind {
     case .notYourOwn: ("NOT_YOUR_OWN", "not the caller's own")
     case .userNotFound: ("USER_NOT_FOUND", "no such account")
     case .signingUnavailable: ("KEYS_UNAVAILABLE", "no key to sign with")
+    case .stepUpRequired: ("STEP_UP_REQUIRED", "show a provider's token once more: Reauthenticate, or sign in again")
+    case .accountDeleting: ("ACCOUNT_DELETING", "the account is being deleted")
+    case .identityMismatch: ("IDENTITY_MISMATCH", "the id token is somebody else's")
+    case .workNotFound: ("ACCOUNT_WORK_NOT_FOUND", "no such export or deletion")
+    case .exportNotAvailable: ("EXPORT_NOT_AVAILABLE", "the export is not there: GetAccountWork says why")
+    case .receiptUnknown: ("RECEIPT_UNKNOWN", "no deletion has this receipt")
     case .cancelled: ("CANCELLED", "cancelled")
     }
   }

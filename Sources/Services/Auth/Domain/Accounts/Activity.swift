@@ -22,6 +22,14 @@ public struct Activity: Sendable, Hashable {
     case emailForwardingResumed = "email_forwarding_resumed"
     /// Mail to the relay's address goes nowhere.
     case emailForwardingStopped = "email_forwarding_stopped"
+    /// The person showed a provider's token once more.
+    case reauthenticated
+    /// An export was asked for.
+    case exportRequested = "export_requested"
+    /// An export was handed out to its end.
+    case exportDownloaded = "export_downloaded"
+    /// The account's deletion was asked for.
+    case deletionRequested = "deletion_requested"
   }
 
   /// Whether it was done.

@@ -14,6 +14,15 @@ extension LimitKey {
   /// The bucket of a session for refreshes.
   public static func refresh(of session: SessionID) -> LimitKey { LimitKey(text: "refresh:\(session)") }
 
-  /// The bucket of an account for what its sessions ask.
+  /// The bucket of an account for what its sessions change: of methods whose options limit them by the name `account`.
   public static func account(_ user: UserID) -> LimitKey { LimitKey(text: "account:\(user)") }
+
+  /// The bucket of an account for exports.
+  public static func export(of user: UserID) -> LimitKey { LimitKey(text: "export:\(user)") }
+
+  /// The buckets that bear an account's name.
+  public static func all(of user: UserID) -> [LimitKey] { [account(user), export(of: user), billing(of: user)] }
+
+  /// The bucket of a client address for questions with a receipt.
+  public static func receipt(from address: String) -> LimitKey { LimitKey(text: "receipt-ip:\(address)") }
 }

@@ -53,18 +53,21 @@ public struct AccountStore: Sendable {
 /// A row of `auth.account`.
 struct AccountRow: RowDecodable {
   static let columns: Query = """
-    user_id, app, provider, name, email, email_is_verified, email_is_private, created_at, suspended_at is not null
+    user_id, app, provider, name, email, email_is_verified, email_is_private, created_at, suspended_at is not null,
+      deleting_at is not null
     """
 
   let account: Account
   let isSuspended: Bool
+  let isDeleting: Bool
 
   init(_ row: Row) throws(DatabaseError) {
-    let columns: (UUID, String, String, String, String?, Bool, Bool, Timestamp, Bool) = try row.decode()
+    let columns: (UUID, String, String, String, String?, Bool, Bool, Timestamp, Bool, Bool) = try row.decode()
     account = Account(
       id: UserID(columns.0), app: columns.1, provider: try named(columns.2), name: columns.3, email: columns.4,
       emailIsVerified: columns.5, emailIsPrivate: columns.6, createdAt: Moment(columns.7))
     isSuspended = columns.8
+    isDeleting = columns.9
   }
 
   static func select(_ user: UserID) -> Query { "select \(part: columns) from auth.account where user_id = \(UUID(user))" }

@@ -12,8 +12,8 @@ public enum AuthMigrations {
     Migration(3, "create_signing_keys", createSigningKeys),
     Migration(4, "create_broker_ledger", createBrokerLedger), Migration(5, "create_entitlements", createEntitlements),
     Migration(6, "add_operators", addOperators),
-    Migration(7, "create_provider_grants", createProviderGrants),
-    Migration(8, "create_jobs", createJobs),
+    Migration(7, "create_provider_grants", createProviderGrants), Migration(8, "create_jobs", createJobs),
     Migration(9, "create_idempotency", IdempotencyMigration.create(schema: schema, role: "parley_auth")),
+    Migration(10, "create_account_work", createAccountWork),
   ]
 }

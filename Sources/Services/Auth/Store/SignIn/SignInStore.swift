@@ -83,22 +83,32 @@ public struct SignInStore: Sendable {
     }
   }
 
-  private static func attempt(_ exchange: Exchange, at now: Moment, _ transaction: Transaction) async throws -> Outcome {
-    var session = exchange.session
-    let (app, provider) = (session.app, session.provider.rawValue)
+  /// Notes a provider's token and uses its nonce up: neither serves again.
+  private static func consume(
+    nonce: Digest, of app: String, _ provider: IdentityProvider, token: Digest, until tokenExpiresAt: Moment, at now: Moment,
+    _ transaction: Transaction
+  ) async throws {
     // A second exchange of the token waits here for the first one's end.
     let counts = try await transaction.executeAll([
       """
-      insert into auth.exchanged_token (hash, expires_at) values (\(exchange.token.bytes), \(Timestamp(exchange.tokenExpiresAt)))
+      insert into auth.exchanged_token (hash, expires_at) values (\(token.bytes), \(Timestamp(tokenExpiresAt)))
       on conflict do nothing
       """,
       """
       delete from auth.nonce
-      where hash = \(exchange.nonce.bytes) and app = \(app) and provider = \(provider) and expires_at > \(Timestamp(now))
+      where hash = \(nonce.bytes) and app = \(app) and provider = \(provider.rawValue) and expires_at > \(Timestamp(now))
       """,
     ])
     guard counts[0] == 1 else { throw Refused(kind: .idTokenReplayed) }
     guard counts[1] == 1 else { throw Refused(kind: .nonceUnknown) }
+  }
+
+  private static func attempt(_ exchange: Exchange, at now: Moment, _ transaction: Transaction) async throws -> Outcome {
+    var session = exchange.session
+    let (app, provider) = (session.app, session.provider.rawValue)
+    try await consume(
+      nonce: exchange.nonce, of: app, session.provider, token: exchange.token, until: exchange.tokenExpiresAt, at: now,
+      transaction)
     // The row is touched even where it is known, so that of two first sign-ins the second one finds the first one's account.
     let owner: UUID? = try await transaction.value(
       """
@@ -113,12 +123,97 @@ public struct SignInStore: Sendable {
       isNew ? insert(exchange, session, at: now) : update(exchange.identity, session))
     guard let row else { throw DatabaseError(.queryFailed, "an identity has no account") }
     guard !row.isSuspended else { throw Refused(kind: .accountSuspended) }
+    guard !row.isDeleting else { throw Refused(kind: .accountDeleting) }
     let activity = Activity(
       user: session.user, app: app, at: now, action: .signedIn, session: session.id, address: session.lastAddress,
       requestID: exchange.requestID)
     try await transaction.executeAll(SessionRow.insert(session, exchange.state) + [ActivityStore.insert(activity)])
     return .signedIn(row.account, isNew: isNew)
   }
+
+  // MARK: Step-up
+
+  /// A provider's token that is shown once more, for a session that there is.
+  public struct StepUp: Sendable {
+    /// SHA-256 of the nonce's text.
+    public var nonce: Digest
+    /// SHA-256 of the provider's token.
+    public var token: Digest
+    /// Until when the token could be shown again.
+    public var tokenExpiresAt: Moment
+    /// What the token says.
+    public var identity: VerifiedIdentity
+    /// The account, the session and the app that ask.
+    public var user: UserID
+    /// The session.
+    public var session: SessionID
+    /// The app.
+    public var app: String
+
+    /// A step-up.
+    public init(
+      nonce: Digest, token: Digest, tokenExpiresAt: Moment, identity: VerifiedIdentity, user: UserID, session: SessionID,
+      app: String
+    ) {
+      self.nonce = nonce
+      self.token = token
+      self.tokenExpiresAt = tokenExpiresAt
+      self.identity = identity
+      self.user = user
+      self.session = session
+      self.app = app
+    }
+  }
+
+  /// What became of a step-up.
+  public enum StepUpOutcome: Sendable {
+    /// The session says now that the person was seen.
+    case done(SessionRecord)
+    /// Nothing has changed.
+    case refused(AccountRefusal.Kind)
+  }
+
+  /// Notes that a session's person has shown a token of the account's own identity: token, nonce and session in one transaction.
+  public func stepUp(
+    _ stepUp: StepUp, at now: Moment, for client: SessionStore.Client
+  ) async throws(DatabaseError) -> StepUpOutcome {
+    try await database.settle(within: patience) { transaction in
+      let identity = stepUp.identity
+      try await Self.consume(
+        nonce: stepUp.nonce, of: stepUp.app, identity.provider, token: stepUp.token, until: stepUp.tokenExpiresAt, at: now,
+        transaction)
+      let owner: UUID? = try await transaction.value(
+        """
+        select user_id from auth.identity_lookup
+        where app = \(stepUp.app) and provider = \(identity.provider.rawValue) and subject = \(identity.subject)
+        """)
+      guard owner == UUID(stepUp.user) else { throw Refused(kind: .identityMismatch) }
+      let row: SessionRow? = try await transaction.row(
+        """
+        update auth.session set authenticated_at = \(Timestamp(now))
+        where user_id = \(UUID(stepUp.user)) and id = \(UUID(stepUp.session)) and ended_at is null
+          and expires_at > \(Timestamp(now))
+        returning \(part: SessionRow.columns)
+        """)
+      guard let row else {
+        let cause: String? = try await transaction.value(
+          """
+          select end_cause from auth.session
+          where user_id = \(UUID(stepUp.user)) and id = \(UUID(stepUp.session)) and end_cause is not null
+          """)
+        throw Refused(kind: try cause.map { try named($0, SessionEnd.self).refusal } ?? .sessionExpired)
+      }
+      let entry = Activity(
+        user: stepUp.user, app: stepUp.app, at: now, action: .reauthenticated, session: stepUp.session, address: client.address,
+        requestID: client.requestID)
+      try await transaction.execute(ActivityStore.insert(entry))
+      return .done(row.record)
+    } refused: { error in
+      (error as? Refused).map { .refused($0.kind) }
+    }
+  }
+
+  // MARK: Internals
 
   private static func insert(_ exchange: Exchange, _ session: SessionRecord, at now: Moment) -> Query {
     let identity = exchange.identity
@@ -134,7 +229,7 @@ public struct SignInStore: Sendable {
 
   /// The address is the one that was told last; a token without one says nothing about it.
   ///
-  /// The row is locked either way: whoever suspends the account at this moment comes first and is obeyed, or finds the session.
+  /// The row is locked either way: whoever suspends or deletes the account at this moment comes first and is obeyed, or finds the session.
   private static func update(_ identity: VerifiedIdentity, _ session: SessionRecord) -> Query {
     guard let email = identity.email else { return "\(part: AccountRow.select(session.user)) for share" }
     return """

@@ -1,0 +1,60 @@
+internal import AuthDomain
+internal import AuthStore
+internal import PostgreSQL
+internal import RPC
+internal import ServiceKit
+
+/// What this service keeps of people, as every service hands it out, deletes and counts it.
+struct OwnAccountData: AccountDataHolding {
+  let store: AccountDataStore
+  let apps: AppCatalogue
+  /// How the broker's ledger knows people.
+  let subjects: any SubjectHashing
+  let now: @Sendable () -> Moment
+
+  func export(of user: UUID, _ send: @escaping @Sendable (AccountDocumentPart) async throws -> Void) async throws {
+    try await store.read(try await person(UserID(user))) { kind, rows in
+      try await send(AccountDocumentPart("\(kind).jsonl", data: Array(rows.map { $0 + "\n" }.joined().utf8)))
+    }
+  }
+
+  /// Only as the last part of a deletion that the person has asked for: another service that asks can take nobody's account away.
+  func delete(of user: UUID, work: UUID) async throws -> [AccountDataCount] {
+    switch try await erase(UserID(user), AccountWorkID(work)) {
+    case .done(let counts, _): return counts.map { AccountDataCount($0) }
+    case .refused(.notYet): throw RPCError(.unavailable, "other services have not done their parts yet")
+    case .refused(.notAsked): throw RPCError(.failedPrecondition, "nobody has asked for this deletion")
+    }
+  }
+
+  /// As ``AccountDataStore/erase(_:work:at:)``, of whoever that is.
+  func erase(_ user: UserID, _ work: AccountWorkID) async throws -> AccountDataStore.DeletionOutcome {
+    try await store.erase(try await person(user), work: work, at: now())
+  }
+
+  func report(of user: UUID) async throws -> [AccountDataCount] {
+    try await store.count(try await person(UserID(user))).map { AccountDataCount($0) }
+  }
+
+  /// The broker knows a person by the hash of Google's subject; its rows of an app's audiences are the account's.
+  private func person(_ user: UserID) async throws -> AccountDataStore.Person {
+    var person = AccountDataStore.Person(user)
+    for identity in try await store.identities(of: user) where identity.provider == .google {
+      person.subjects.append(try await subjects.hash(identity.subject))
+      person.audiences += apps[identity.app]?.google.audiences ?? []
+    }
+    return person
+  }
+}
+
+extension AccountDataCount {
+  init(_ count: AccountWork.Count) {
+    self.init(count.kind, deleted: count.deleted, held: count.held, whyHeld: count.whyHeld)
+  }
+}
+
+extension AccountWork.Count {
+  init(_ count: AccountDataCount) {
+    self.init(count.kind, deleted: count.deleted, held: count.held, whyHeld: count.whyHeld)
+  }
+}

@@ -1,0 +1,139 @@
+extension AuthMigrations {
+  static let createAccountWork = #"""
+    alter table auth.account add column deleting_at timestamptz;
+    comment on column auth.account.deleting_at is 'Since when it is being deleted: nobody signs in to it any more.';
+
+    create table auth.account_work (
+      user_id uuid not null,
+      id uuid not null,
+      app text collate "C" not null,
+      kind text collate "C" not null check (kind in ('export', 'deletion')),
+      idempotency_key text collate "C" not null,
+      created_at timestamptz not null,
+      done_at timestamptz,
+      failure text not null default '',
+      expires_at timestamptz,
+      byte_count bigint not null default 0,
+      primary key (user_id, id)
+    );
+    create unique index account_work_key on auth.account_work (user_id, kind, idempotency_key);
+    create unique index account_work_deletion on auth.account_work (user_id) where kind = 'deletion';
+    create unique index account_work_export on auth.account_work (user_id) where kind = 'export' and done_at is null;
+    create index account_work_running on auth.account_work (created_at) where done_at is null;
+    create index account_work_over on auth.account_work (coalesce(expires_at, done_at)) where done_at is not null;
+    comment on table auth.account_work is 'Exports and deletions of accounts, over all services.';
+    comment on column auth.account_work.done_at is 'Null while it runs.';
+    comment on column auth.account_work.failure is 'Why an export was given up, in a word.';
+    comment on column auth.account_work.expires_at is 'Until when an export can be downloaded.';
+
+    create table auth.account_work_step (
+      user_id uuid not null,
+      work_id uuid not null,
+      name text collate "C" not null,
+      place integer not null,
+      attempts integer not null default 0,
+      done_at timestamptz,
+      failure text not null default '',
+      primary key (user_id, work_id, name)
+    );
+    comment on table auth.account_work_step is 'The parts of services and providers. One that is done is never done again.';
+    comment on column auth.account_work_step.attempts is 'Which attempt may write: one that was overtaken changes nothing.';
+    comment on column auth.account_work_step.failure is 'Why the last attempt failed, in a word.';
+
+    create table auth.account_work_count (
+      user_id uuid not null,
+      work_id uuid not null,
+      step text collate "C" not null,
+      kind text collate "C" not null,
+      deleted bigint not null,
+      held bigint not null,
+      why_held text not null,
+      primary key (user_id, work_id, step, kind)
+    );
+    comment on table auth.account_work_count is 'What each service has deleted and kept, or handed out.';
+
+    create table auth.deletion_receipt_lookup (
+      hash bytea primary key check (length(hash) = 32),
+      user_id uuid not null,
+      work_id uuid not null
+    );
+    create index deletion_receipt_lookup_user on auth.deletion_receipt_lookup (user_id);
+    comment on table auth.deletion_receipt_lookup is 'SHA-256 of the receipts of deletions: who has one is told how far it has come.';
+
+    create table auth.account_export_chunk (
+      user_id uuid not null,
+      work_id uuid not null,
+      step text collate "C" not null,
+      attempt integer not null,
+      sequence integer not null,
+      document text collate "C" not null,
+      content_type text not null,
+      document_offset bigint not null,
+      data bytea not null,
+      sha256 bytea check (length(sha256) = 32),
+      start bigint,
+      rank integer,
+      primary key (user_id, work_id, step, attempt, sequence)
+    );
+    create index account_export_chunk_rank on auth.account_export_chunk (user_id, work_id, rank);
+    comment on table auth.account_export_chunk is 'Exports, in pieces, until they are downloaded or run out.';
+    comment on column auth.account_export_chunk.sha256 is 'Of the whole document; with its last piece.';
+    comment on column auth.account_export_chunk.start is 'Where it stands among all bytes; known once the export is whole.';
+    comment on column auth.account_export_chunk.rank is 'Which piece it is of all, from 0; likewise.';
+
+    -- The audit is append only for the serving role. What the law wants out of it when an account is deleted goes through these three
+    -- functions and nothing else: they take away what tells who it was and from where, never that something was done, and only
+    -- for an account that is being deleted.
+    create function auth.forget_activity(leaver uuid) returns bigint
+    language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+    declare touched bigint;
+    begin
+      if not exists (select from auth.account where user_id = leaver and deleting_at is not null) then
+        raise exception 'the account is not being deleted' using errcode = 'insufficient_privilege';
+      end if;
+      update auth.activity set client_address = '', request_id = '', note = '' where user_id = leaver;
+      get diagnostics touched = row_count;
+      return touched;
+    end $$;
+
+    create function auth.forget_issuance(leaver uuid, subject text, audiences text[]) returns bigint
+    language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+    declare touched bigint;
+    begin
+      if not exists (select from auth.account where user_id = leaver and deleting_at is not null) then
+        raise exception 'the account is not being deleted' using errcode = 'insufficient_privilege';
+      end if;
+      update auth.token_issuance set client_address = '', request_id = ''
+      where subject_hash = subject and audience = any (audiences);
+      get diagnostics touched = row_count;
+      return touched;
+    end $$;
+
+    create function auth.forget_webhook_events(leaver uuid) returns bigint
+    language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+    declare touched bigint;
+    begin
+      if not exists (select from auth.account where user_id = leaver and deleting_at is not null) then
+        raise exception 'the account is not being deleted' using errcode = 'insufficient_privilege';
+      end if;
+      update auth.webhook_event set body = ''::bytea
+      where all_customers && (
+        select array_agg(customer_id collate "default") || leaver::text from auth.customer_lookup where user_id = leaver);
+      get diagnostics touched = row_count;
+      return touched;
+    end $$;
+
+    revoke all on function auth.forget_activity(uuid), auth.forget_issuance(uuid, text, text[]),
+      auth.forget_webhook_events(uuid) from public;
+
+    do $$
+    begin
+      if exists (select from pg_roles where rolname = 'parley_auth') then
+        grant select, insert, update, delete on auth.account_work, auth.account_work_step, auth.account_work_count,
+          auth.deletion_receipt_lookup, auth.account_export_chunk to parley_auth;
+        grant execute on function auth.forget_activity(uuid), auth.forget_issuance(uuid, text, text[]),
+          auth.forget_webhook_events(uuid) to parley_auth;
+      end if;
+    end $$;
+    """#
+}
