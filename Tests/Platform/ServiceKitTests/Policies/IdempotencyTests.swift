@@ -4,6 +4,7 @@ import MessagesWire
 import PostgreSQL
 import RPC
 import Synchronization
+import Telemetry
 import TestAPI
 import TestSupport
 import Testing
@@ -29,6 +30,30 @@ struct IdempotencyTests {
     }
 
     var runs: Int { count.load(ordering: .relaxed) }
+  }
+
+  /// Where a handler waits, and what it works with.
+  private final class Stage: Sendable {
+    let begun = Signal()
+    let gate = Signal()
+    let database = Mutex<Database?>(nil)
+    private let count = Atomic(0)
+
+    /// One more run has begun.
+    func begin() -> Int { count.add(1, ordering: .relaxed).newValue }
+    var runs: Int { count.load(ordering: .relaxed) }
+
+    /// Does something that can be counted, and keeps the answer with it.
+    func perform(_ answer: CreateNoteResponse, _ call: CallContext, then: (Transaction) async throws -> Void = { _ in })
+      async throws
+    {
+      let database = try #require(database.withLock { $0 })
+      try await database.transaction { transaction in
+        try await transaction.execute("insert into door.rate_limit values (\(answer.note?.id), 0, to_timestamp(0), 0, 0)")
+        try await call.keyedRequest?.keep(answer, in: transaction)
+        try await then(transaction)
+      }
+    }
   }
 
   private static func create(
@@ -113,29 +138,29 @@ struct IdempotencyTests {
 
   @Test("Of requests of one key at once exactly one runs; the others are told to come again, and then get its answer")
   func concurrent() async throws {
-    let (begun, gate, runs) = (Signal(), Signal(), Atomic(0))
+    let stage = Stage()
     var handlers = PolicyFixture.Handlers()
     handlers.create = { request, _ in
-      runs.add(1, ordering: .relaxed)
-      begun.fire()
-      try await gate.wait(atMost: .seconds(60))
+      _ = stage.begin()
+      stage.begun.fire()
+      try await stage.gate.wait(atMost: .seconds(60))
       return .init(note: .init(id: "made", text: request.text))
     }
     try await PolicyFixture.with(handlers) { fixture in
       try await withThrowingTaskGroup(of: String.self) { tasks in
         tasks.addTask { try await Self.create(fixture, "k") }
-        try await begun.wait(atMost: .seconds(60))
+        try await stage.begun.wait(atMost: .seconds(60))
         for _ in 0..<5 {
           let refusal = await #expect(throws: RPCError.self) { try await Self.create(fixture, "k") }
           #expect(refusal?.code == .aborted && refusal?.reason == "IDEMPOTENCY_KEY_IN_USE")
           #expect(refusal?.retryAfter == .seconds(2))
         }
         #expect(await outcome { try await Self.create(fixture, "k", "y") } == "ALREADY_EXISTS IDEMPOTENCY_KEY_REUSED")
-        gate.fire()
+        stage.gate.fire()
         #expect(try await tasks.next() == "made")
       }
       #expect(try await Self.create(fixture, "k") == "made")
-      #expect(runs.load(ordering: .relaxed) == 1)
+      #expect(stage.runs == 1)
     }
   }
 
@@ -170,63 +195,56 @@ struct IdempotencyTests {
 
   @Test("An answer kept in the handler's transaction is there with what it did; what fails afterwards changes neither")
   func transaction() async throws {
-    let (database, runs) = (Mutex<Database?>(nil), Atomic(0))
+    let stage = Stage()
     var handlers = PolicyFixture.Handlers()
     handlers.create = { request, call in
-      let answer = CreateNoteResponse(note: .init(id: "run \(runs.add(1, ordering: .relaxed).newValue)", text: request.text))
-      let place = try #require(database.withLock { $0 })
-      try await place.transaction { transaction in
-        try await transaction.execute("insert into door.rate_limit values (\(answer.note?.id), 0, to_timestamp(0), 0, 0)")
-        try await call.keyedRequest?.keep(answer, in: transaction)
+      let answer = CreateNoteResponse(note: .init(id: "run \(stage.begin())", text: request.text))
+      try await stage.perform(answer, call) { _ in
         if request.text == "roll back" { throw RPCError(.unavailable, "no") }
       }
       // As if the process had been cut off before it could answer.
       throw RPCError(.unavailable, "cut off")
     }
     try await PolicyFixture.with(handlers) { fixture in
-      database.withLock { $0 = fixture.database }
+      stage.database.withLock { $0 = fixture.database }
       #expect(await outcome { try await Self.create(fixture, "k") } == "UNAVAILABLE ")
       #expect(try await Self.create(fixture, "k") == "run 1")
       #expect(await outcome { try await Self.create(fixture, "l", "roll back") } == "UNAVAILABLE ")
       #expect(await outcome { try await Self.create(fixture, "l", "roll back") } == "UNAVAILABLE ")
       let effects: [String] = try await fixture.database.rows("select key from door.rate_limit where key like 'run %' order by 1")
-      #expect(effects == ["run 1"] && runs.load(ordering: .relaxed) == 3)
-      database.withLock { $0 = nil }
+      #expect(effects == ["run 1"] && stage.runs == 3)
+      stage.database.withLock { $0 = nil }
     }
   }
 
   @Test("A run that has lost its lease to another one cannot commit what it does")
   func fenced() async throws {
-    let (begun, gate, runs, database) = (Signal(), Signal(), Atomic(0), Mutex<Database?>(nil))
+    let stage = Stage()
     var handlers = PolicyFixture.Handlers()
     handlers.create = { request, call in
-      let run = runs.add(1, ordering: .relaxed).newValue
+      let run = stage.begin()
       let answer = CreateNoteResponse(note: .init(id: "run \(run)", text: request.text))
       if run == 1 {
-        begun.fire()
-        try await gate.wait(atMost: .seconds(60))
+        stage.begun.fire()
+        try await stage.gate.wait(atMost: .seconds(60))
       }
-      let place = try #require(database.withLock { $0 })
-      try await place.transaction { transaction in
-        try await transaction.execute("insert into door.rate_limit values (\(answer.note?.id), 0, to_timestamp(0), 0, 0)")
-        try await call.keyedRequest?.keep(answer, in: transaction)
-      }
+      try await stage.perform(answer, call)
       return answer
     }
     try await PolicyFixture.with(handlers, longestCall: .seconds(30)) { fixture in
-      database.withLock { $0 = fixture.database }
+      stage.database.withLock { $0 = fixture.database }
       try await withThrowingTaskGroup(of: String.self) { tasks in
         tasks.addTask { await outcome { try await Self.create(fixture, "k") } }
-        try await begun.wait(atMost: .seconds(60))
+        try await stage.begun.wait(atMost: .seconds(60))
         fixture.advance(by: .seconds(35))
         #expect(try await Self.create(fixture, "k") == "run 2")
-        gate.fire()
+        stage.gate.fire()
         #expect(try await tasks.next() == "ABORTED IDEMPOTENCY_KEY_IN_USE")
       }
       #expect(try await Self.create(fixture, "k") == "run 2")
       let effects: [String] = try await fixture.database.rows("select key from door.rate_limit where key like 'run %'")
       #expect(effects == ["run 2"])
-      database.withLock { $0 = nil }
+      stage.database.withLock { $0 = nil }
     }
   }
 

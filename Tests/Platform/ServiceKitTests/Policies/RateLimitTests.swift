@@ -2,7 +2,7 @@ import Limits
 import PostgreSQL
 import RPC
 import RPCClient
-import Synchronization
+import Telemetry
 import TestAPI
 import TestSupport
 import Testing
