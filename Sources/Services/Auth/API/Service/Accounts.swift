@@ -38,6 +38,7 @@ struct Accounts: Sendable {
     let (pepper, accounts, activity) = (RefreshPepperStore(database), AccountStore(database), ActivityStore(database))
     let sessions = SessionStore(database, tokensOutlive: AccountRules.tokensOutlive)
     let revocations = RevocationStore(database)
+    let calls = JournalledCalls(journal: journal, proxies: context.proxies)
     handlers = AccountHandlers(
       signIn: SignInFlow(
         rules: rules, apps: providers.apps, verifier: { providers.verifier($0, for: $1) }, store: SignInStore(database),
@@ -52,7 +53,7 @@ struct Accounts: Sendable {
     admin = UserAdminHandlers(
       apps: providers.apps, users: UserDirectory(database), suspensions: SuspensionStore(database, sessions: sessions),
       sessions: sessions, audit: AuditStore(database), subjects: subjects, journal: journal,
-      calls: JournalledCalls(journal: journal, proxies: context.proxies), now: now, log: context.log)
+      calls: calls, now: now, log: context.log)
     let feed = PolledRevocations(
       StoredRevocations(revocations: revocations, sessions: sessions, now: now), log: context.log,
       unixSeconds: { wall.unixSeconds })

@@ -1,6 +1,7 @@
 internal import AuthDomain
 internal import AuthStore
 internal import EventLoop
+internal import Limits
 internal import JOSE
 internal import ServiceKit
 

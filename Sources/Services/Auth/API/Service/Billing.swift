@@ -1,6 +1,7 @@
 internal import AuthDomain
 internal import AuthStore
 internal import EventLoop
+internal import Limits
 internal import Logging
 internal import OpenID
 internal import ParleyAPI
