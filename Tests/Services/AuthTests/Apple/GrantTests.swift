@@ -4,6 +4,7 @@ import AuthStore
 import EventLoop
 import JOSE
 import JSON
+import Outbound
 import PostgreSQL
 import Telemetry
 import Testing

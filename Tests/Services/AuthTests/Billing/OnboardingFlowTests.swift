@@ -1,4 +1,6 @@
+import Outbound
 import ParleyAPI
+import PostgreSQL
 import RPC
 import Testing
 

@@ -6,6 +6,7 @@ import Outbound
 import ParleyAPI
 import RPC
 import RPCClient
+import RPCServer
 import ServiceKit
 import TestAPI
 import TestSupport
