@@ -252,8 +252,8 @@ struct IdempotencyTests {
   func tooLarge() async throws {
     let runs = Runs()
     try await PolicyFixture.with(runs.handlers, maximumAnswerBytes: 100) { fixture in
-      // 6 of the note's text field, 8 of its id, 2 around it: what is beside the text has 14 bytes.
-      let fits = String(repeating: "x", count: 86)
+      // 2 around the text, 8 for its id, 2 around both: what is beside the text has 12 bytes.
+      let fits = String(repeating: "x", count: 88)
       #expect(try await Self.create(fixture, "k", fits) == "note 1")
       #expect(try await Self.create(fixture, "k", fits) == "note 1")
       #expect(try await Self.create(fixture, "l", fits + "x") == "note 2")
