@@ -16,8 +16,9 @@ struct NotebookTests {
   func onceAtCopies() async throws {
     try await TestParley.with { parley in
       let ana = try await parley.signIn("ana")
-      try await parley.with(Notebook.self) { _, first in
-        try await parley.with(Notebook.self) { _, second in
+      let settings = ["RATE_LIMITS": "writing=60000/1000"]
+      try await parley.with(Notebook.self, settings: settings) { _, first in
+        try await parley.with(Notebook.self, settings: settings) { _, second in
           let clients = [NotebookService.Client(first), NotebookService.Client(second)]
           for round in 0..<5 {
             let request = CreateNoteRequest(idempotencyKey: "key-\(round)", text: "round \(round)")

@@ -37,7 +37,7 @@ public struct TestParley: Sendable {
   /// The loops of the test's clients.
   public let loops: EventLoopGroup
   let ground: TestGround
-  let settings: Settings
+  private let changes: [String: String]
 
   static let issuer = "https://auth.test"
 
@@ -81,7 +81,8 @@ public struct TestParley: Sendable {
     settings changes: [String: String] = [:],
     _ body: @escaping @Sendable (ServiceInstance, ClientChannel) async throws -> Void
   ) async throws {
-    try await with(AuthAPI.AuthService.self, settings: ground.authEnvironment.merging(changes) { $1 }, body)
+    let environment = ground.authEnvironment.merging(self.changes) { $1 }.merging(changes) { $1 }
+    try await with(AuthAPI.AuthService.self, settings: environment, body)
   }
 
   /// Starts so many copies beside the first one, and hands over the channels of all of them, the first one's first.
@@ -170,7 +171,7 @@ public struct TestParley: Sendable {
           try await body(
             TestParley(
               auth: auth, channel: channel, clock: clock, directory: ground.directory, loops: loops, ground: ground,
-              settings: settings))
+              changes: changes))
         }
         await channel.close()
         try result.get()

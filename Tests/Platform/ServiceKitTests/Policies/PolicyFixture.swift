@@ -39,6 +39,8 @@ final class PolicyFixture: Sendable {
   let database: Database
   let store: IdempotencyStore
   let registry: PrometheusRegistry
+  let address: SocketAddress
+  let loop: EventLoop
   private let time: Time
 
   /// Moves the time of day.
@@ -51,10 +53,10 @@ final class PolicyFixture: Sendable {
 
   private init(
     _ channel: ClientChannel, _ connect: ClientChannel, _ database: Database, _ store: IdempotencyStore,
-    _ registry: PrometheusRegistry, _ time: Time
+    _ registry: PrometheusRegistry, _ time: Time, _ address: SocketAddress, _ loop: EventLoop
   ) {
     (self.channel, self.connect, self.database, self.store) = (channel, connect, database, store)
-    (self.registry, self.time) = (registry, time)
+    (self.registry, self.time, self.address, self.loop) = (registry, time, address, loop)
   }
 
   private final class Time: Sendable {
@@ -110,12 +112,14 @@ final class PolicyFixture: Sendable {
       let server = RPCServer(
         on: prepared.group, services: [routes(handlers)].guarded(by: policies, access),
         interceptors: [ErrorMappingInterceptor()])
-      let port = try server.listen(on: SocketAddress("127.0.0.1:0")).port ?? 0
+      let address = try server.listen(on: SocketAddress("127.0.0.1:0"))
+      let port = address.port ?? 0
       let channel = ClientChannel(to: .host("127.0.0.1", port: port), on: prepared.group)
       var configuration = ClientChannelConfiguration()
       configuration.wire = .connect
       let connect = ClientChannel(to: .host("127.0.0.1", port: port), on: prepared.group, configuration: configuration)
-      let fixture = PolicyFixture(channel, connect, database, store, registry, time)
+      let fixture = PolicyFixture(
+        channel, connect, database, store, registry, time, address, prepared.group.loops[0])
       let result: Result<Void, any Error>
       do { result = .success(try await body(fixture)) } catch { result = .failure(error) }
       await channel.close()
