@@ -53,6 +53,16 @@ public struct AccessPolicy: ServerInterceptor {
     self.guards = MethodAccess.inOrder.map { guards[$0] }
   }
 
+  /// Callers whose credentials were judged before pass at once, and so does everybody in what is open or guards itself.
+  public func admission(for method: MethodInfo) -> (@Sendable (any ServerCall) throws -> Bool)? {
+    guard method.access != .public else { return { _ in true } }
+    switch guards[method.access.place] {
+    case .authenticator(let authenticator): return { try authenticator.admitAtOnce($0) }
+    case .handlers: return { _ in true }
+    case nil: return nil
+    }
+  }
+
   /// Serves the call by way of `next`.
   public func intercept(_ call: any ServerCall, next: MethodRoute.Serve) async throws {
     let access = call.method.access

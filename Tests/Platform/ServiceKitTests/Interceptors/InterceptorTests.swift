@@ -75,6 +75,32 @@ struct InterceptorTests {
     #expect(guarded.isServed)
   }
 
+  @Test("Without waiting passes only who was judged before, or what is open or guards itself", arguments: [true, false])
+  func admission(_ isKnown: Bool) async throws {
+    struct Remembering: Authenticator {
+      let isKnown: Bool
+      func authenticate(_ call: any ServerCall) async throws { throw RPCError(.unauthenticated, "no") }
+      func admitAtOnce(_ call: any ServerCall) throws -> Bool { isKnown }
+    }
+    let (guarded, open) = (EchoService.Methods.guarded.info, EchoService.Methods.echo.info)
+    let policy = try AccessPolicy(
+      for: [EchoService.descriptor], guards: [.session: .authenticator(Remembering(isKnown: isKnown))])
+    #expect(try policy.admission(for: guarded)?(FakeCall(guarded)) == isKnown)
+    #expect(try policy.admission(for: open)?(FakeCall(open)) == true)
+    let handlers = try AccessPolicy(for: [EchoService.descriptor], guards: [.session: .handlers])
+    #expect(try handlers.admission(for: guarded)?(FakeCall(guarded)) == true)
+    #expect(try AccessPolicy(for: [], guards: [:]).admission(for: guarded) == nil)
+    // As the server puts it together.
+    let call = FakeCall(guarded)
+    let route = MethodRoute(guarded) { call in (call as? FakeCall)?.isServed = true }.intercepted(by: [policy])
+    do {
+      try await route.serve(call)
+      #expect(isKnown && call.isServed)
+    } catch {
+      #expect(!isKnown && !call.isServed && (error as? RPCError)?.code == .unauthenticated)
+    }
+  }
+
   @Test("A method that the policy never saw is refused")
   func unseen() async throws {
     let policy = try AccessPolicy(for: [], guards: [:])
