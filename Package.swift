@@ -346,7 +346,8 @@ let package = Package(
       "Services/AuthTests",
       [
         "AuthDomain", "AuthStore", "AuthAPI", "ParleyAPI", "OpenID", "AppleProvider", "GoogleProvider", "RevenueCatProvider",
-        "ServiceKit", "EventLoop", "RPC", "RPCServer", "RPCClient", "PostgreSQL", "Outbound", "JOSE", "JSON", "MessagesCore", "HTTP2",
+        "ServiceKit", "EventLoop", "RPC", "RPCServer", "RPCClient", "PostgreSQL", "Outbound", "JOSE", "JSON", "MessagesCore",
+        "HTTP2",
         "WellKnown",
         "Telemetry", "Jobs", "TestSupport", "DemoService", "ParleyProvider", "TestAPI", log,
       ]),

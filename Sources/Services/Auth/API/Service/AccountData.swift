@@ -61,7 +61,7 @@ struct AccountData: Sendable {
   var parts: ServiceParts {
     ServiceParts(
       services: [AccountService.routes(handlers), AccountDataService.routes(AccountDataHandlers(own))],
-      jobs: [BackgroundJob("account work sweep", sweep)])
+      jobs: [BackgroundJob("account work sweep", tend)])
   }
 
   /// What is done with its jobs.
@@ -69,8 +69,16 @@ struct AccountData: Sendable {
 
   // MARK: Jobs
 
+  /// Ends after the queue's worker, which asks the other services.
+  @Sendable private func tend() async throws {
+    do { try await sweep() } catch {
+      await services.close()
+      throw error
+    }
+  }
+
   /// Removes what has run out, and counts what should have ended.
-  @Sendable private func sweep() async throws {
+  private func sweep() async throws {
     let settings = context.settings
     while true {
       do {
