@@ -166,7 +166,7 @@ private struct AppleStory: Sendable {
       let grants = try await story.grants()
       #expect(grants["refreshTokens"] == 1 && grants["revocations"] == 1)
 
-      #expect(await story.profile(ana) == nil && story.profile(ben) == nil)
+      for person in [ana, ben] { #expect(await story.profile(person) == nil) }
       let notice = try await story.control(
         "/sandbox/apple/notification",
         ["type": "consent-revoked", "aud": .string(AppleStory.audience), "sub": "000000.ana.0000", "jti": "n-1"])
