@@ -82,8 +82,9 @@ struct KeyOutageTests {
         google.set { $0.keySetFault = .none }
         try await eventually(atMost: .seconds(90)) {
           service.clock.advance(by: .seconds(5))
-          let isIn = (try? await service.signIn("after")) != nil
-          return isIn && (try? await scraped(seconds)) == 0
+          guard (try? await service.signIn("after")) != nil else { return false }
+          let overdueSeconds = try? await scraped(seconds)
+          return overdueSeconds == 0
         }
         let settled = try await scraped(overdue)
         #expect(try await service.signIn("last").isNewAccount)
