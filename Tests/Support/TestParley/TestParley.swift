@@ -1,5 +1,5 @@
-public import AuthAPI
-public import AuthDomain
+internal import AuthAPI
+internal import AuthDomain
 public import EventLoop
 public import ParleyAPI
 internal import PostgreSQL
