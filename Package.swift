@@ -176,7 +176,8 @@ let package = Package(
     floor(
       "Providers/Parley", "ParleyProvider",
       [
-        "OpenID", "ParleyAPI", "ServiceKit", "EventLoop", "HTTP2", "JOSE", "MessagesCore", "Outbound", "PostgreSQL", "RPC",
+        "OpenID", "ParleyAPI", "ServiceKit", "EventLoop", "HTTP2", "JOSE", "Jobs", "MessagesCore", "Outbound", "PostgreSQL",
+        "RPC",
         "RPCClient",
         "Telemetry", "WellKnown", log,
       ], exclude: ["README.md"]),
@@ -191,7 +192,8 @@ let package = Package(
     floor(
       "Services/Auth/API", "AuthAPI",
       [
-        "AuthDomain", "AuthStore", "ParleyAPI", "OpenID", "AppleProvider", "GoogleProvider", "RevenueCatProvider", "ServiceKit",
+        "AuthDomain", "AuthStore", "ParleyAPI", "ParleyProvider", "OpenID", "AppleProvider", "GoogleProvider",
+        "RevenueCatProvider", "ServiceKit",
         "EventLoop", "Jobs", "RPC", "RPCServer", "MessagesCore",
         "WellKnown", "JSON", "JOSE", "Outbound", "PostgreSQL", "Telemetry", log, metrics,
       ]),
@@ -254,6 +256,7 @@ let package = Package(
         "RPC",
         "RPCServer", "Telemetry", log,
       ]),
+    executable("bench-jobs", at: "Tests/Benchmarks/Jobs", ["EventLoop", "Jobs", "PostgreSQL", "Telemetry", log]),
     // What the public judges run: `make adapters` builds them in release.
     executable("interop-server", at: "Tests/Adapters/interop-server", adapter + ["RPCServer"]),
     executable("interop-client", at: "Tests/Adapters/interop-client", adapter + ["RPCClient"]),
@@ -348,7 +351,8 @@ let package = Package(
     tests(
       "Executables/ToolTests",
       [
-        "parley", "parley-sandbox", "AppleProvider", "OpenID", "JOSE", "JSON", "TestAPI", "TestSupport", "DynamicMessages",
+        "parley", "parley-sandbox", "AppleProvider", "OpenID", "JOSE", "JSON", "Jobs", "ParleyProvider", "PostgreSQL",
+        "Telemetry", "TestAPI", "TestSupport", "DynamicMessages",
         "EventLoop", "HTTP2",
         "MessagesCore", "MessagesWire", "Outbound", "ParleyAPI", "RPC", "RPCServer", "WellKnown", log,
       ]),

@@ -13,6 +13,6 @@ struct ParleyCommand: AsyncParsableCommand {
     version: Version.text,
     subcommands: [
       CallCommand.self, ListCommand.self, DescribeCommand.self, TokenCommand.self, LoginCommand.self, LogoutCommand.self,
-      WhoAmICommand.self, SessionsCommand.self, IDTokenCommand.self, DemoCommand.self, VersionCommand.self,
+      WhoAmICommand.self, SessionsCommand.self, JobsCommand.self, IDTokenCommand.self, DemoCommand.self, VersionCommand.self,
     ])
 }

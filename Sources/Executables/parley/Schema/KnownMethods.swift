@@ -9,6 +9,7 @@ import WellKnown
 enum KnownMethods {
   static let services: [ServiceDescriptor] = [
     TokenBrokerService.descriptor, BrokerAdminService.descriptor, AuthService.descriptor, EntitlementService.descriptor,
+    JobAdminService.descriptor,
     GRPCHealthV1.Health.descriptor,
   ]
 

@@ -2,6 +2,7 @@ internal import AuthDomain
 internal import AuthStore
 internal import Jobs
 internal import ParleyAPI
+internal import ParleyProvider
 public import PostgreSQL
 public import RPC
 public import ServiceKit
@@ -18,7 +19,7 @@ public enum AuthService: Service {
   public static let services: [ServiceDescriptor] =
     [
       TokenBrokerService.descriptor, BrokerAdminService.descriptor, ParleyAPI.AuthService.descriptor,
-      SessionDirectoryService.descriptor,
+      SessionDirectoryService.descriptor, JobAdminService.descriptor,
     ] + Billing.services
   /// The schema `auth`.
   public static let migrations: [Migration] = AuthMigrations.all
@@ -51,6 +52,7 @@ public enum AuthService: Service {
     if let billing { parts.append(billing.parts(SessionCallers(sessions: accounts.authenticator))) }
     let entitlements = billing.map { OwnEntitlements(entitlements: $0.entitlements) }
     parts.append(ServiceParts(guards: .sessions(accounts.authenticator, entitlements: entitlements)))
+    parts.append(ServiceParts(services: [JobAdmin.routes(jobs.engine.queue, log: context.log)]))
     parts.append(jobs.parts([]))
     return ServiceParts(joining: parts)
   }
