@@ -180,7 +180,8 @@ let package = Package(
     floor(
       "Providers/Parley", "ParleyProvider",
       [
-        "OpenID", "ParleyAPI", "ServiceKit", "EventLoop", "HTTP2", "JOSE", "MessagesCore", "Outbound", "PostgreSQL", "RPC",
+        "OpenID", "ParleyAPI", "ServiceKit", "EventLoop", "HTTP2", "JOSE", "Jobs", "MessagesCore", "Outbound", "PostgreSQL",
+        "RPC",
         "RPCClient",
         "Telemetry", "WellKnown", log,
       ], exclude: ["README.md"]),
@@ -264,6 +265,7 @@ let package = Package(
         "RPC",
         "RPCServer", "Telemetry", log,
       ]),
+    executable("bench-jobs", at: "Tests/Benchmarks/Jobs", ["EventLoop", "Jobs", "PostgreSQL", "Telemetry", log]),
     // What the public judges run: `make adapters` builds them in release.
     executable("interop-server", at: "Tests/Adapters/interop-server", adapter + ["RPCServer"]),
     executable("interop-client", at: "Tests/Adapters/interop-client", adapter + ["RPCClient"]),
@@ -361,8 +363,9 @@ let package = Package(
     tests(
       "Executables/ToolTests",
       [
-        "parley", "parley-sandbox", "AppleProvider", "AuthAPI", "AuthDomain", "AuthStore", "OpenID", "JOSE", "JSON", "TestAPI",
-        "TestSupport", "DynamicMessages", "EventLoop", "HTTP2", "PostgreSQL", "RPCClient", "ServiceKit", "Telemetry",
+        "parley", "parley-sandbox", "AppleProvider", "AuthAPI", "AuthDomain", "AuthStore", "OpenID", "JOSE", "JSON", "Jobs",
+        "ParleyProvider", "TestAPI", "TestSupport", "DynamicMessages", "EventLoop", "HTTP2", "PostgreSQL", "RPCClient", "ServiceKit",
+        "Telemetry",
         "MessagesCore", "MessagesWire", "Outbound", "ParleyAPI", "RPC", "RPCServer", "WellKnown", log,
       ]),
   ] + (isFuzzing ? [fuzzer] : [])

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import json
 import os
 import subprocess
 import tempfile
@@ -22,6 +23,7 @@ class Programs:
 
     ours = functools.cached_property(lambda self: servers.build_ours())
     sessions = functools.cached_property(lambda self: servers.build_sessions())
+    jobs = functools.cached_property(lambda self: servers.build_release("bench-jobs"))
     floor = functools.cached_property(lambda self: servers.build_c_floor())
     grpc_cpp = functools.cached_property(lambda self: servers.build_grpc_cpp())
     unary_load = functools.cached_property(lambda self: servers.build_unary_load())
@@ -262,6 +264,21 @@ def measure_bodies(options, programs: Programs, raw: dict) -> list[dict]:
     return results
 
 
+def measure_jobs(options, programs: Programs, raw: dict) -> list[dict]:
+    rounds = []
+    with servers.Database(durable=True) as database:
+        for number in range(options.rounds):
+            said = subprocess.run([programs.jobs, "--database", database.url], check=True, capture_output=True, text=True, timeout=300)
+            rounds.append(json.loads(said.stdout))
+            print(f"bench: jobs: round {number + 1} of {options.rounds}", flush=True)
+    rate = Series("jobs/s", [run["jobs_per_second"] for run in rounds])
+    slowest = Series("ms", [run["job_pickup_p99_ms"] for run in rounds])
+    raw["jobs"] = rounds
+    table("Trivial jobs from enqueueing to end, and the pick-up of one by an idle worker; both cores, PostgreSQL durable",
+          [("jobs per second", rate), ("pick-up, p99", slowest), ("pick-up, p50", Series("ms", [run["job_pickup_p50_ms"] for run in rounds]))])
+    return [result("jobs_per_second", rate, "higher", None, None, 5_000), result("job_pickup_p99_ms", slowest, "lower", None, None, 50)]
+
+
 # MARK: what is not speed
 
 
@@ -328,6 +345,7 @@ GROUPS = [
     (("unary_2_loops",), measure_loops),
     (tuple(STREAMS), measure_streams),
     (("echo_64kib", "upload_1mib"), measure_bodies),
+    (("jobs_per_second", "job_pickup_p99_ms"), measure_jobs),
     (("idle_connection_bytes", "idle_connection_bytes_tls"), measure_idle),
     (("allocations_per_rpc",), measure_allocations),
     (("startup_ms",), measure_start),

@@ -189,15 +189,18 @@ def nghttpd(path: str, content: bytes) -> Server:
 
 
 class Database:
-    """A private cluster on the load's core, with a table of 10,000 rows."""
+    """A private cluster on the load's core, with a table of 10,000 rows; or a `durable` one, as in production, on both cores."""
 
-    def __init__(self):
+    def __init__(self, durable: bool = False):
+        self.durable = durable
         self.run("start")
-        said = subprocess.run(["deploy/local/postgres.sh", "env", "--dir", "bench-postgres"], cwd=TOP, check=True, capture_output=True, text=True)
+        said = subprocess.run(["deploy/local/postgres.sh", "env", "--dir", "bench-durable" if durable else "bench-postgres"], cwd=TOP, check=True, capture_output=True, text=True)
         values = subprocess.run(["bash", "-c", said.stdout + "\nprintf '%s\\n' \"$PGHOST\" \"$PGPORT\" \"$PARLEY_POSTGRES_URL\""],
                                 check=True, capture_output=True, text=True).stdout.splitlines()
         self.environment = {"PGHOST": values[0], "PGPORT": values[1], "PGUSER": "postgres", "PGDATABASE": "postgres"}
         self.url = values[2]
+        if durable:
+            return
         folder = os.path.dirname(values[0])
         with open(os.path.join(folder, "data/postmaster.pid")) as file:
             postmaster = file.readline().strip()
@@ -207,7 +210,8 @@ class Database:
                  "insert into item select n, lpad(n::text, 62, 'x') from generate_series(1, 10000) n; vacuum analyze item")
 
     def run(self, action: str) -> None:
-        subprocess.run(["deploy/local/postgres.sh", action, "--dir", "bench-postgres", "--fast"], cwd=TOP, check=True)
+        name = "bench-durable" if self.durable else "bench-postgres"
+        subprocess.run(["deploy/local/postgres.sh", action, "--dir", name, *([] if self.durable else ["--fast"])], cwd=TOP, check=True)
 
     def sql(self, text: str) -> None:
         for statement in text.split(";"):

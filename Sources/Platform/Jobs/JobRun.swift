@@ -129,7 +129,7 @@ public final class JobRun: Sendable {
   ///
   /// - Throws: ``JobError`` with `leaseLost`.
   public func finish(in transaction: Transaction) async throws {
-    guard try await queue.finish([(id, lease)], in: transaction).isEmpty else { throw lost() }
+    guard try await queue.finish([runID], in: transaction).isEmpty else { throw lost() }
     state.withLock { $0.mayBeFinished = true }
   }
 

@@ -1,6 +1,6 @@
 extension Database {
-  /// Checks that all copies of the service together leave the server room: copies × loops × (1 + pool) stays below
-  /// `max_connections` − 10.
+  /// Checks that all copies of the service together leave the server room: copies × (loops × (1 + pool) + 1) stays
+  /// below `max_connections` − 10.
   ///
   /// To be called once the database is ready, before traffic is taken.
   ///

@@ -13,7 +13,7 @@ struct ParleyCommand: AsyncParsableCommand {
     version: Version.text,
     subcommands: [
       CallCommand.self, ListCommand.self, DescribeCommand.self, TokenCommand.self, LoginCommand.self, LogoutCommand.self,
-      WhoAmICommand.self, SessionsCommand.self, AccountCommand.self, AdminCommand.self, AuditCommand.self, IDTokenCommand.self,
-      DemoCommand.self, VersionCommand.self,
+      WhoAmICommand.self, SessionsCommand.self, AccountCommand.self, AdminCommand.self, AuditCommand.self, JobsCommand.self,
+      IDTokenCommand.self, DemoCommand.self, VersionCommand.self,
     ])
 }

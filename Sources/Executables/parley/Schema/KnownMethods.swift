@@ -9,7 +9,7 @@ import WellKnown
 enum KnownMethods {
   static let services: [ServiceDescriptor] = [
     TokenBrokerService.descriptor, BrokerAdminService.descriptor, AuthService.descriptor, AccountService.descriptor,
-    UserAdminService.descriptor, EntitlementService.descriptor, GRPCHealthV1.Health.descriptor,
+    UserAdminService.descriptor, JobAdminService.descriptor, EntitlementService.descriptor, GRPCHealthV1.Health.descriptor,
   ]
 
   /// The full names of all methods.

@@ -30,23 +30,25 @@ extension JobQueue {
 
   /// Prolongs leases.
   ///
-  /// - Returns: The jobs whose runs have lost theirs.
-  func heartbeat(_ runs: [JobRun], for lease: Duration, deadline: MonotonicInstant) async throws(DatabaseError) -> [UUID] {
+  /// - Returns: The runs that have lost theirs.
+  func heartbeat(_ runs: [JobRun], for lease: Duration, deadline: MonotonicInstant) async throws(DatabaseError) -> Set<RunID> {
     let now = now()
-    return try await database.rows(
+    let lost: [(UUID, Int64)] = try await database.rows(
       """
       select * from \(fragment: schema).job_heartbeat(
         \(now), \(now.advanced(by: lease)), \(runs.map(\.id)), \(runs.map(\.lease)))
       """, deadline: deadline)
+    return Set(lost.map { RunID(job: $0.0, lease: $0.1) })
   }
 
   /// Ends runs that succeeded.
   ///
-  /// - Returns: The jobs whose runs had lost their lease.
-  func finish(_ runs: [(id: UUID, lease: Int64)], in transaction: Transaction? = nil) async throws(DatabaseError) -> [UUID] {
+  /// - Returns: The runs that had lost their lease.
+  func finish(_ runs: [RunID], in transaction: Transaction? = nil) async throws(DatabaseError) -> Set<RunID> {
     let runner: any QueryRunning = transaction ?? database
-    return try await runner.rows(
-      "select * from \(fragment: schema).job_finish(\(now()), \(runs.map(\.id)), \(runs.map(\.lease)))")
+    let lost: [(UUID, Int64)] = try await runner.rows(
+      "select * from \(fragment: schema).job_finish(\(now()), \(runs.map(\.job)), \(runs.map(\.lease)))")
+    return Set(lost.map { RunID(job: $0.0, lease: $0.1) })
   }
 
   /// Ends a run that failed.

@@ -26,11 +26,13 @@ public struct JobQueue: Sendable {
   // MARK: Enqueueing
 
   /// Enqueues jobs in the caller's transaction; see ``JobEngine/enqueue(_:in:)``.
+  @discardableResult
   public func enqueue(_ jobs: [NewJob], in transaction: Transaction) async throws -> [EnqueuedJob] {
     try await enqueue(jobs, on: transaction)
   }
 
   /// Enqueues jobs in a transaction of their own; see ``JobEngine/enqueue(_:)``.
+  @discardableResult
   public func enqueue(_ jobs: [NewJob]) async throws -> [EnqueuedJob] { try await enqueue(jobs, on: database) }
 
   private func enqueue(_ jobs: [NewJob], on runner: any QueryRunning) async throws -> [EnqueuedJob] {

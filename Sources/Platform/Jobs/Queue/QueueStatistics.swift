@@ -17,6 +17,11 @@ public struct QueueStatistics: Sendable, Hashable, RowDecodable {
   /// Whether an operator has paused it.
   public let isPaused: Bool
 
+  init(empty name: String) {
+    self.name = name
+    (ready, scheduled, running, dead, oldestDueAt, isPaused) = (0, 0, 0, 0, nil, false)
+  }
+
   /// Reads a row of `job_statistics`.
   public init(_ row: Row) throws(DatabaseError) {
     (name, ready, scheduled, running, dead, oldestDueAt, isPaused) = try row.decode()

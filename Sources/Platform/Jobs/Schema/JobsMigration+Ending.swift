@@ -2,12 +2,14 @@ extension JobsMigration {
   static func ending(_ schema: String) -> String {
     #"""
     -- Ends runs that succeeded. Returns those that have lost their lease: they end nothing.
-    create function \#(schema).job_finish(at timestamptz, ids uuid[], leases bigint[]) returns setof uuid
+    create function \#(schema).job_finish(at timestamptz, ids uuid[], leases bigint[])
+    returns table (lost uuid, lost_lease bigint)
     language plpgsql volatile
     set enable_seqscan = off set enable_bitmapscan = off
     as $$
     declare
       done uuid[];
+      done_leases bigint[];
       stepped uuid[];
     begin
       with mine as (
@@ -16,16 +18,19 @@ extension JobsMigration {
         order by j.id
         for update of j
       ), gone as (
-        delete from \#(schema).job j using mine where j.id = mine.id returning j.id, j.steps
+        delete from \#(schema).job j using mine where j.id = mine.id returning j.id, j.run_lease, j.steps
       )
-      select array_agg(gone.id), array_agg(gone.id) filter (where gone.steps > 0) into done, stepped from gone;
+      select array_agg(gone.id), array_agg(gone.run_lease), array_agg(gone.id) filter (where gone.steps > 0)
+      into done, done_leases, stepped from gone;
       if stepped is not null then
         delete from \#(schema).job_step s where s.job_id = any(stepped);
       end if;
       if cardinality(done) = cardinality(ids) then
         return;
       end if;
-      return query select r.id from unnest(ids) as r(id) where done is null or r.id <> all(done);
+      return query
+        select r.id, r.lease from unnest(ids, leases) as r(id, lease)
+        where not exists (select from unnest(done, done_leases) as d(id, lease) where d.id = r.id and d.lease = r.lease);
     end $$;
 
     -- Ends a run that failed: the job waits until `again`, or is dead when that is null. Says 'waits', 'dead' or 'lost'.

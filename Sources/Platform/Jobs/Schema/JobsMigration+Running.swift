@@ -41,7 +41,8 @@ extension JobsMigration {
     end $$;
 
     -- Prolongs leases. Returns the runs that have lost theirs. A row that the run's own transaction has locked is left alone.
-    create function \#(schema).job_heartbeat(at timestamptz, until timestamptz, ids uuid[], leases bigint[]) returns setof uuid
+    create function \#(schema).job_heartbeat(at timestamptz, until timestamptz, ids uuid[], leases bigint[])
+    returns table (lost uuid, lost_lease bigint)
     language plpgsql volatile
     set enable_seqscan = off set enable_bitmapscan = off
     as $$
@@ -54,7 +55,7 @@ extension JobsMigration {
       )
       update \#(schema).job j set due_at = until from mine where j.id = mine.id;
       return query
-        select r.id from unnest(ids, leases) as r(id, lease)
+        select r.id, r.lease from unnest(ids, leases) as r(id, lease)
         where not exists (
           select from \#(schema).job j
           where j.id = r.id and j.run_lease = r.lease and j.holder is not null and j.due_at > at

@@ -16,7 +16,7 @@ public enum JobKeys {
     "How often a worker looks for jobs by itself, whatever it is notified of.")
   /// How long running jobs may take at the end.
   public static let grace = ConfigurationKey<Duration>(
-    "jobs.grace", default: .seconds(3), in: .zero ... .seconds(6),
+    "jobs.grace", default: .seconds(3), in: .zero ... .seconds(5),
     "How long running jobs may take to end when the process stops, before they are given back.")
   /// How long dead jobs are kept.
   public static let deadRetention = ConfigurationKey<Duration>(

@@ -1,7 +1,7 @@
 internal import EventLoop
 internal import Glibc
 internal import Logging
-public import PostgreSQL
+internal import PostgreSQL
 public import ServiceKit
 
 /// The jobs of a service: its queue, and the worker that runs beside its server.
@@ -35,7 +35,8 @@ public struct ServiceJobs: Sendable {
       queues: [WorkerSettings.Queue("default", concurrency: concurrency)] + queues, concurrency: concurrency,
       lease: settings[JobKeys.lease], poll: settings[JobKeys.poll], grace: settings[JobKeys.grace],
       deadRetention: settings[JobKeys.deadRetention], name: Self.processName)
-    engine = PostgreSQLJobs(queue, worker, on: context.loops, log: context.log, metrics: JobMetrics(context.metrics))
+    engine = PostgreSQLJobs(
+      queue, worker, on: context.loops, log: context.log, metrics: JobMetrics(context.metrics, queues: worker.queues.map(\.name)))
   }
 
   /// The worker, as a part of the service.
@@ -43,9 +44,8 @@ public struct ServiceJobs: Sendable {
   /// - Parameter handlers: Those of all parts of the service.
   public func parts(_ handlers: [JobHandlers]) -> ServiceParts {
     let handlers = JobHandlers(joining: handlers)
-    guard isWorking else { return ServiceParts() }
-    let engine = engine
-    return ServiceParts(jobs: [BackgroundJob("jobs") { try await engine.work(handlers) }])
+    let (engine, isWorking) = (engine, isWorking)
+    return ServiceParts(jobs: [BackgroundJob("jobs") { try await engine.work(isWorking ? handlers : JobHandlers()) }])
   }
 
   /// The machine and the number of this process, for operators.

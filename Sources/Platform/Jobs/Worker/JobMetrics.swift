@@ -1,45 +1,69 @@
-internal import PostgreSQL
+public import PostgreSQL
 internal import Synchronization
 public import Telemetry
 
 /// What is counted about jobs. One for each process.
 public final class JobMetrics: Sendable {
   private let registry: PrometheusRegistry
+  private let known: Mutex<Set<String>>
+  private let waits = Mutex<[String: PrometheusHistogram]>([:])
   private let series = Mutex<[String: (count: PrometheusCounter, seconds: PrometheusHistogram)]>([:])
 
   /// Counts in a registry.
   ///
-  /// - Parameter registry: The service's.
-  public init(_ registry: PrometheusRegistry) {
+  /// - Parameters:
+  ///   - registry: The service's.
+  ///   - queues: Queues that are shown even while they are empty.
+  public init(_ registry: PrometheusRegistry, queues: [String] = ["default"]) {
     self.registry = registry
+    known = Mutex(Set(queues))
+    for queue in queues { show(QueueStatistics(empty: queue), 0) }
   }
 
   /// Shows what the queues hold.
-  func publish(_ queues: [QueueStatistics], at now: Timestamp) {
-    for queue in queues {
-      let states = [
-        ("ready", queue.ready), ("scheduled", queue.scheduled), ("running", queue.running), ("dead", queue.dead),
-      ]
-      for (state, count) in states {
-        registry.gauge(
-          "parley_jobs", help: "Jobs by queue and state, in the whole database.",
-          labels: [("queue", queue.name), ("state", state)]
-        ).set(count)
-      }
-      registry.gauge(
-        "parley_job_oldest_ready_seconds", help: "For how long the oldest job that is due has waited.",
-        labels: [("queue", queue.name)]
-      ).set(queue.oldestDueAt.map { max(0, now.duration(since: $0).seconds) } ?? 0)
-      registry.gauge(
-        "parley_job_queue_paused", help: "Whether an operator has paused the queue.", labels: [("queue", queue.name)]
-      ).set(queue.isPaused ? 1 : 0)
+  ///
+  /// - Parameters:
+  ///   - queues: What each queue holds; one that was among them before and is not now is empty.
+  ///   - now: When they were looked at.
+  public func publish(_ queues: [QueueStatistics], at now: Timestamp) {
+    for queue in queues { show(queue, queue.oldestDueAt.map { max(0, now.duration(since: $0).seconds) } ?? 0) }
+    // A queue that holds nothing any more is not among them.
+    let emptied = known.withLock { known in
+      let emptied = known.subtracting(queues.map(\.name))
+      known.formUnion(queues.map(\.name))
+      return emptied
     }
+    for name in emptied { show(QueueStatistics(empty: name), 0) }
+  }
+
+  private func show(_ queue: QueueStatistics, _ oldestReady: Double) {
+    let states = [
+      ("ready", queue.ready), ("scheduled", queue.scheduled), ("running", queue.running), ("dead", queue.dead),
+    ]
+    for (state, count) in states {
+      registry.gauge(
+        "parley_jobs", help: "Jobs by queue and state, in the whole database.",
+        labels: [("queue", queue.name), ("state", state)]
+      ).set(count)
+    }
+    registry.gauge(
+      "parley_job_oldest_ready_seconds", help: "For how long the oldest job that is due has waited.",
+      labels: [("queue", queue.name)]
+    ).set(oldestReady)
+    registry.gauge(
+      "parley_job_queue_paused", help: "Whether an operator has paused the queue.", labels: [("queue", queue.name)]
+    ).set(queue.isPaused ? 1 : 0)
   }
 
   func waited(_ duration: Duration, in queue: String) {
-    registry.histogram(
-      "parley_job_wait_seconds", help: "From when a job was due until it was claimed.", labels: [("queue", queue)]
-    ).record(duration.seconds)
+    let histogram = waits.withLock { waits in
+      if let found = waits[queue] { return found }
+      let made = registry.histogram(
+        "parley_job_wait_seconds", help: "From when a job was due until it was claimed.", labels: [("queue", queue)])
+      waits[queue] = made
+      return made
+    }
+    histogram.record(duration.seconds)
   }
 
   func ended(_ outcome: RunOutcome, kind: String, after duration: Duration) {

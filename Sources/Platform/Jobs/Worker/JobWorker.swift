@@ -18,7 +18,7 @@ public final class JobWorker: Sendable {
   private let chance: @Sendable () -> Double
   private let isStopping = Mutex(false)
   private let nextLoop = Mutex(0)
-  private let finisher: WriteBatcher<(id: UUID, lease: Int64), Bool>
+  private let finisher: WriteBatcher<RunID, Bool>
 
   /// A worker that does not work yet.
   ///
@@ -44,21 +44,21 @@ public final class JobWorker: Sendable {
     roster = Roster(limit: settings.concurrency)
     bell = Bell(on: loops.loops[0])
     finisher = WriteBatcher(on: loops.loops[0], items: 256) { runs throws(DatabaseError) in
-      let lost = Set(try await queue.finish(runs))
-      return runs.map { !lost.contains($0.id) }
+      let lost = try await queue.finish(runs)
+      return runs.map { !lost.contains($0) }
     }
   }
 
-  /// Works until the calling task is cancelled, then stops: nothing more is claimed, what runs may end within the grace, the rest
+  /// Works until the calling task is cancelled (without handlers it only watches the queue and removes old dead jobs), then stops: nothing more is claimed, what runs may end within the grace, the rest
   /// is cancelled and given back without having spent an attempt.
   ///
   /// - Throws: `CancellationError` at its end.
   public func run() async throws {
-    guard !handlers.kinds.isEmpty else { return }
     // Tasks of its own: what is to be written at the end must not be cancelled with the caller.
-    let claiming = loops[0].spawn { await self.claim() }
-    let beating = loops[0].spawn { await self.beat() }
-    let listening = loops[0].spawn { await self.listen() }
+    let isIdle = handlers.kinds.isEmpty
+    let claiming = loops[0].spawn { if !isIdle { await self.claim() } }
+    let beating = loops[0].spawn { if !isIdle { await self.beat() } }
+    let listening = loops[0].spawn { if !isIdle { await self.listen() } }
     let tending = loops[0].spawn { await self.tend() }
     // Ends by cancellation, or with the loop.
     while (try? await loops[0].sleep(for: .seconds(3600))) != nil {}
@@ -112,13 +112,7 @@ public final class JobWorker: Sendable {
     let run = JobRun(job, of: queue, leaseEnd: leaseEnd)
     guard let handler = handlers.handlers[job.kind] else { return }
     metrics.waited(queue.now().duration(since: job.dueAt), in: name)
-    guard roster.enter(run, queue: name, timeout: handler.timeout) else {
-      // The earlier run of the same job is in this very process, and has lost its lease to this one. Give it time to notice.
-      let stale = roster.runs.filter { $0.id == run.id }
-      roster.recall(stale, because: .lost)
-      loops[0].spawn { _ = try? await self.queue.giveBack([run], deadline: self.soon) }
-      return
-    }
+    roster.enter(run, queue: name, timeout: handler.timeout)
     roster.assign(takeLoop().spawn { await self.perform(run, handler, in: name) }, to: run)
   }
 
@@ -193,7 +187,7 @@ public final class JobWorker: Sendable {
   }
 
   private func finish(_ run: JobRun) async -> RunOutcome {
-    let isMine = await write(run) { () throws(DatabaseError) in try await self.finisher.submit((run.id, run.lease)) }
+    let isMine = await write(run) { () throws(DatabaseError) in try await self.finisher.submit(run.runID) }
     if isMine == true || run.mayBeFinished { return .done }
     log.warning("a job ended after its lease", metadata: ["job": "\(run.id)", "kind": "\(run.kind)"])
     return .lost
@@ -229,11 +223,10 @@ public final class JobWorker: Sendable {
       next = began.advanced(by: settings.heartbeat)
       guard !runs.isEmpty else { continue }
       do throws(DatabaseError) {
-        let lost = Set(
-          try await queue.heartbeat(runs, for: settings.lease, deadline: began.advanced(by: settings.heartbeat)))
-        for run in runs where !lost.contains(run.id) { run.prolong(until: began.advanced(by: settings.lease)) }
+        let lost = try await queue.heartbeat(runs, for: settings.lease, deadline: began.advanced(by: settings.heartbeat))
+        for run in runs where !lost.contains(run.runID) { run.prolong(until: began.advanced(by: settings.lease)) }
         // A run that has ended meanwhile has lost nothing.
-        let gone = runs.filter { lost.contains($0.id) && !$0.mayBeFinished }
+        let gone = runs.filter { lost.contains($0.runID) && !$0.mayBeFinished }
         if !gone.isEmpty { roster.recall(gone, because: .lost) }
       } catch {
         log.warning("leases are not prolonged", metadata: ["cause": "\(error)"])

@@ -25,7 +25,7 @@ final class Roster: Sendable {
   }
 
   private struct State {
-    var entries: [UUID: Entry] = [:]
+    var entries: [RunID: Entry] = [:]
     var counts: [String: Int] = [:]
   }
 
@@ -43,22 +43,18 @@ final class Roster: Sendable {
   }
 
   /// Gives a run its place.
-  ///
-  /// - Returns: False when another run of the same job still has one: it has lost its lease and does not know it yet.
-  func enter(_ run: JobRun, queue: String, timeout: Duration) -> Bool {
+  func enter(_ run: JobRun, queue: String, timeout: Duration) {
     state.withLock { state in
-      guard state.entries[run.id] == nil else { return false }
-      state.entries[run.id] = Entry(run: run, queue: queue, end: MonotonicInstant.now().advanced(by: timeout))
+      state.entries[run.runID] = Entry(run: run, queue: queue, end: MonotonicInstant.now().advanced(by: timeout))
       state.counts[queue, default: 0] += 1
-      return true
     }
   }
 
   /// The task that has the run, once it is known. A run that was recalled before is cancelled.
   func assign(_ task: Task<Void, Never>, to run: JobRun) {
     let isRecalled = state.withLock { state in
-      state.entries[run.id]?.task = task
-      return state.entries[run.id]?.recall != nil
+      state.entries[run.runID]?.task = task
+      return state.entries[run.runID]?.recall != nil
     }
     if isRecalled { task.cancel() }
   }
@@ -66,7 +62,7 @@ final class Roster: Sendable {
   /// Takes a run's place away.
   func leave(_ run: JobRun) {
     state.withLock { state in
-      guard let entry = state.entries.removeValue(forKey: run.id) else { return }
+      guard let entry = state.entries.removeValue(forKey: run.runID) else { return }
       state.counts[entry.queue, default: 0] -= 1
     }
   }
@@ -76,8 +72,8 @@ final class Roster: Sendable {
   /// - Returns: Why it was, if it was.
   func settle(_ run: JobRun) -> Recall? {
     state.withLock { state in
-      state.entries[run.id]?.isSettling = true
-      return state.entries[run.id]?.recall
+      state.entries[run.runID]?.isSettling = true
+      return state.entries[run.runID]?.recall
     }
   }
 
@@ -85,9 +81,9 @@ final class Roster: Sendable {
   func recall(_ runs: [JobRun], because reason: Recall) {
     for run in runs {
       let task = state.withLock { state -> Task<Void, Never>? in
-        guard let entry = state.entries[run.id], !entry.isSettling, entry.recall == nil || reason == .lost else { return nil }
+        guard let entry = state.entries[run.runID], !entry.isSettling, entry.recall == nil || reason == .lost else { return nil }
         if reason == .lost { entry.run.markLost() }
-        state.entries[run.id]?.recall = reason
+        state.entries[run.runID]?.recall = reason
         return entry.task
       }
       task?.cancel()

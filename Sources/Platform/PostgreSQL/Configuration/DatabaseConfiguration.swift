@@ -86,8 +86,8 @@ public struct DatabaseConfiguration: Sendable {
   /// What ``tls`` comes to.
   public var effectiveTLS: TLS { tls ?? (isLocal ? .disable : .verifyFull) }
 
-  /// The most connections that all copies open together: each loop has one for reads, and its pool.
-  public func connections(loops: Int) -> Int { copies * loops * (1 + poolSize) }
+  /// The most connections that all copies open together: each loop has one for reads, and its pool; each copy one to listen.
+  public func connections(loops: Int) -> Int { copies * (loops * (1 + poolSize) + 1) }
 
   /// Refuses what must not be used.
   ///

@@ -41,15 +41,17 @@ final class TestQueue: Sendable {
     try await database.value("select count(*) from \(fragment: table)") ?? 0
   }
 
-  func worker(_ handlers: JobHandlers, _ settings: WorkerSettings = .quick) -> JobWorker {
-    JobWorker(queue, handlers, settings, on: test.group, log: test.log, metrics: metrics, chance: { 0 })
+  /// `chance` decides about pauses: half of the ceiling, unless a test says otherwise.
+  func worker(_ handlers: JobHandlers, _ settings: WorkerSettings = .quick, chance: Double = 0.5) -> JobWorker {
+    JobWorker(queue, handlers, settings, on: test.group, log: test.log, metrics: metrics, chance: { chance })
   }
 
   /// Lets a worker work while `body` runs; then stops it and waits for its end.
   func working(
-    _ handlers: JobHandlers, _ settings: WorkerSettings = .quick, _ body: (JobWorker) async throws -> Void
+    _ handlers: JobHandlers, _ settings: WorkerSettings = .quick, chance: Double = 0.5,
+    _ body: (JobWorker) async throws -> Void
   ) async throws {
-    let worker = worker(handlers, settings)
+    let worker = worker(handlers, settings, chance: chance)
     let task = Task { try await worker.run() }
     do {
       try await body(worker)

@@ -77,7 +77,7 @@ struct IdempotencyTests {
   @Test("A repeated request is answered as before and runs nothing, over gRPC and Connect; another caller's key is another key")
   func repeated() async throws {
     let runs = Runs()
-    try await PolicyFixture.with(runs.handlers) { fixture in
+    try await PolicyFixture.with(runs.handlers) { fixture async throws in
       #expect(await Self.told(fixture, "k") == "note 1")
       for _ in 0..<3 {
         #expect(await Self.told(fixture, "k") == "note 1")
@@ -100,7 +100,7 @@ struct IdempotencyTests {
   @Test("A key that was used for another request is refused, and the first request's answer stays")
   func reused() async throws {
     let runs = Runs()
-    try await PolicyFixture.with(runs.handlers) { fixture in
+    try await PolicyFixture.with(runs.handlers) { fixture async throws in
       #expect(await Self.told(fixture, "k") == "note 1")
       #expect(await Self.told(fixture, "k", "y") == "ALREADY_EXISTS IDEMPOTENCY_KEY_REUSED")
       #expect(await Self.told(fixture, "k") == "note 1")
@@ -111,7 +111,7 @@ struct IdempotencyTests {
   @Test("A key has 1 to 64 printable characters; where it is optional a request without one runs each time")
   func keys() async throws {
     let runs = Runs()
-    try await PolicyFixture.with(runs.handlers) { fixture in
+    try await PolicyFixture.with(runs.handlers) { fixture async throws in
       let whole = String(repeating: "k", count: 64)
       for key in ["", whole + "k", "a b", "ä", "a\n"] {
         #expect(await Self.told(fixture, key) == "INVALID_ARGUMENT INVALID_ARGUMENT", "\(key)")
@@ -134,7 +134,7 @@ struct IdempotencyTests {
     ] as [(StatusCode, Bool)])
   func failures(code: StatusCode, isKept: Bool) async throws {
     let runs = Runs()
-    try await PolicyFixture.with(runs.handlers) { fixture in
+    try await PolicyFixture.with(runs.handlers) { fixture async throws in
       let first = RPCError(
         code, "größer", details: [.errorInfo(reason: "FIRST", domain: "test", metadata: ["a": "b"]), .retryInfo(.seconds(3))])
       runs.ending.withLock { $0 = first }
@@ -160,7 +160,7 @@ struct IdempotencyTests {
       try await stage.gate.wait(atMost: .seconds(60))
       return .init(note: .init(id: "made", text: request.text))
     }
-    try await PolicyFixture.with(handlers) { fixture in
+    try await PolicyFixture.with(handlers) { fixture async throws in
       try await withThrowingTaskGroup(of: String.self) { tasks in
         tasks.addTask { try await Self.create(fixture, "k") }
         try await stage.begun.wait(atMost: .seconds(60))
@@ -183,7 +183,7 @@ struct IdempotencyTests {
   )
   func crash() async throws {
     let runs = Runs()
-    try await PolicyFixture.with(runs.handlers, longestCall: .seconds(30)) { fixture in
+    try await PolicyFixture.with(runs.handlers, longestCall: .seconds(30)) { fixture async throws in
       // What a process leaves that died in its handler: a claim and no answer.
       let request = CreateNoteRequest(idempotencyKey: "k", text: "x")
       let now = Timestamp(seconds: PolicyFixture.start)
@@ -219,7 +219,7 @@ struct IdempotencyTests {
       // As if the process had been cut off before it could answer.
       throw RPCError(.unavailable, "cut off")
     }
-    try await PolicyFixture.with(handlers) { fixture in
+    try await PolicyFixture.with(handlers) { fixture async throws in
       stage.database.withLock { $0 = fixture.database }
       #expect(await Self.told(fixture, "k") == "UNAVAILABLE ")
       #expect(await Self.told(fixture, "k") == "run 1")
@@ -245,7 +245,7 @@ struct IdempotencyTests {
       try await stage.perform(answer, call)
       return answer
     }
-    try await PolicyFixture.with(handlers, longestCall: .seconds(30)) { fixture in
+    try await PolicyFixture.with(handlers, longestCall: .seconds(30)) { fixture async throws in
       stage.database.withLock { $0 = fixture.database }
       try await withThrowingTaskGroup(of: String.self) { tasks in
         tasks.addTask { await Self.told(fixture, "k") }
@@ -265,7 +265,7 @@ struct IdempotencyTests {
   @Test("An answer too large to be kept is sent once; whoever repeats the request learns that it was done")
   func tooLarge() async throws {
     let runs = Runs()
-    try await PolicyFixture.with(runs.handlers, maximumAnswerBytes: 100) { fixture in
+    try await PolicyFixture.with(runs.handlers, maximumAnswerBytes: 100) { fixture async throws in
       // 2 around the text, 8 for its id, 2 around both: what is beside the text has 12 bytes.
       let fits = String(repeating: "x", count: 88)
       #expect(await Self.told(fixture, "k", fits) == "note 1")
@@ -281,7 +281,7 @@ struct IdempotencyTests {
   )
   func expiry() async throws {
     let runs = Runs()
-    try await PolicyFixture.with(runs.handlers) { fixture in
+    try await PolicyFixture.with(runs.handlers) { fixture async throws in
       #expect(await Self.told(fixture, "k") == "note 1")
       fixture.advance(by: .seconds(48 * 3600 - 1))
       #expect(await Self.told(fixture, "k") == "note 1")

@@ -4,6 +4,7 @@ internal import EventLoop
 internal import Jobs
 internal import Limits
 internal import ParleyAPI
+internal import ParleyProvider
 public import PostgreSQL
 public import RPC
 public import ServiceKit
@@ -21,6 +22,7 @@ public enum AuthService: Service {
     [
       TokenBrokerService.descriptor, BrokerAdminService.descriptor, ParleyAPI.AuthService.descriptor,
       SessionDirectoryService.descriptor, UserAdminService.descriptor, AccountService.descriptor, AccountDataService.descriptor,
+      JobAdminService.descriptor,
     ] + Billing.services
   /// The schema `auth`.
   public static let migrations: [Migration] = AuthMigrations.all
@@ -58,6 +60,7 @@ public enum AuthService: Service {
     let entitlements = billing.map { OwnEntitlements(entitlements: $0.entitlements) }
     parts.append(ServiceParts(guards: .sessions(accounts.authenticator, entitlements: entitlements)))
     parts.append(policies(context))
+    parts.append(ServiceParts(services: [JobAdmin.routes(jobs.engine.queue, log: context.log)]))
     parts.append(jobs.parts([data.jobHandlers]))
     return ServiceParts(joining: parts)
   }
