@@ -201,7 +201,7 @@ struct WorkerTests {
       var handlers = JobHandlers()
       handlers.handle(kind) { _, _ in
         begun.fire()
-        do { try await Task.sleep(for: .seconds(600)) } catch {
+        do { try await test.test.group.loops[0].sleep(for: .seconds(600)) } catch {
           isCancelled.fire()
           throw error
         }
@@ -295,7 +295,7 @@ struct WorkerTests {
     try await TestQueue.with { (test: TestQueue) async throws -> Void in
       let slow = JobKind<[UInt8]>("test.slow", retry: RetryPolicy(attempts: 1), timeout: .milliseconds(50))
       var handlers = JobHandlers()
-      handlers.handle(slow) { _, _ in try await Task.sleep(for: .seconds(600)) }
+      handlers.handle(slow) { _, _ in try await test.test.group.loops[0].sleep(for: .seconds(600)) }
       var settings = WorkerSettings.quick
       settings.lease = .seconds(3)
       try await test.working(handlers, settings) { (_: JobWorker) async throws -> Void in
