@@ -1,0 +1,94 @@
+import EventLoop
+import JSON
+import Jobs
+import ParleyProvider
+import PostgreSQL
+import RPCServer
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import parley
+
+@Suite("Command line: jobs") struct JobToolTests {
+  private let kind = JobKind<[UInt8]>("mail.send", retry: .never)
+
+  /// Runs `body` with a queue, and with the address of a server of its administration.
+  private func serve(_ body: (PostgreSQLJobs, String) async throws -> Void) async throws {
+    try await TestDatabase.with { test in
+      try await test.script("create schema work; \(JobsMigration.create(schema: "work", role: "nobody"))")
+      try await test.open { database in
+        let queue = Jobs.JobQueue(schema: "work", database) { .now() }
+        let settings = WorkerSettings(poll: .milliseconds(50), grace: .zero)
+        let jobs = PostgreSQLJobs(
+          queue, settings, on: test.group, log: test.log, metrics: JobMetrics(PrometheusRegistry()))
+        let server = RPCServer(on: test.group, services: [JobAdmin.routes(queue, log: test.log)])
+        let address = try server.listen(on: SocketAddress("127.0.0.1:0"))
+        let outcome: Result<Void, any Error>
+        do { outcome = .success(try await body(jobs, "\(address)")) } catch { outcome = .failure(error) }
+        await server.drain(within: .seconds(1))
+        try outcome.get()
+      }
+    }
+  }
+
+  private func parley(_ target: String, _ arguments: String...) async throws -> ToolProcess.Ending {
+    try await ToolProcess.parley(["jobs"] + arguments, environment: ["PARLEY_TARGET": target])
+  }
+
+  @Test("JOB-M6: an operator lists, shows, retries and purges jobs, and pauses and resumes queues, as text and as JSON")
+  func story() async throws {
+    try await serve { jobs, target in
+      var handlers = JobHandlers()
+      handlers.handle(kind) { _, run in
+        try await run.step("render") { () -> Void in }
+        try await run.report(1, of: 2, "rendered")
+        throw JobFailure.permanent("no such\u{1b}[31m address")
+      }
+      let id = try await jobs.enqueue(kind.job([1, 2, 3], uniqueKey: "ana")).id
+      let working = Task { [handlers] in try await jobs.work(handlers) }
+      let deadline = MonotonicInstant.now().advanced(by: Duration.seconds(30).withPatience)
+      while try await jobs.queue.job(id)?.state != .dead && MonotonicInstant.now() < deadline { await Task.yield() }
+      working.cancel()
+      _ = await working.result
+      let later = try await jobs.enqueue(kind.job([], notBefore: .now().advanced(by: .seconds(86_400)))).id
+
+      let list = try await parley(target, "list")
+      #expect(list.status == 0 && list.output.hasPrefix("ID") && list.output.contains("\(later)"), "\(list)")
+      // What a handler said does not move the operator's cursor.
+      #expect(list.output.contains("no such\\u{1b}[31m address") && list.output.contains("1/2 rendered"))
+      let dead = try await parley(target, "list", "--state", "dead", "--json")
+      let found = try JSONParser.parse(Array(dead.output.utf8))["jobs"]?.array ?? []
+      #expect(found.count == 1 && found.first?["id"]?.string == "\(id)" && found.first?["reason"]?.string == "permanent")
+      let one = try await parley(target, "list", "--limit", "1")
+      #expect(one.status == 0 && one.errors.contains("there are more"), "\(one)")
+
+      let shown = try await parley(target, "show", "\(id)")
+      #expect(shown.status == 0)
+      for part in ["mail.send", "unique key", "ana", "3 bytes", "render,", "permanent", "1 of 1"] {
+        #expect(shown.output.contains(part), "\(part)")
+      }
+      #expect(try await parley(target, "show", "\(UUID.v7())").status == 1)
+      #expect(try await parley(target, "show", "nonsense").status == 1)
+
+      #expect(try await parley(target, "retry", "\(id)").output == "runs as soon as a worker has room\n")
+      #expect(try await jobs.queue.job(id)?.state == .ready)
+      #expect(try await parley(target, "retry", "\(UUID.v7())").status == 1)
+
+      #expect(try await parley(target, "pause").output == "paused\n")
+      #expect(try await parley(target, "pause", "default").output == "was paused already\n")
+      let queues = try await parley(target, "queues", "--json")
+      let queue = try JSONParser.parse(Array(queues.output.utf8))["queues"]?.array?.first
+      #expect(queue?["name"]?.string == "default" && queue?["paused"] == .bool(true))
+      #expect(try await parley(target, "queues").output.contains("paused"))
+      #expect(try await parley(target, "resume").output == "resumed\n")
+      #expect(try await parley(target, "resume", "default").output == "was not paused\n")
+
+      #expect(try await parley(target, "purge").status == 64)
+      #expect(try await parley(target, "purge", "--all-dead", "\(id)").status == 64)
+      #expect(try await parley(target, "purge", "--all-dead").output == "removed 0 jobs\n")
+      #expect(try await parley(target, "purge", "\(id)", "\(later)", "--json").output == "{\"purged\":2}\n")
+      #expect(try await jobs.queue.list(atMost: 10).isEmpty)
+    }
+  }
+}
