@@ -239,8 +239,8 @@ let package = Package(
     .target(
       name: "DemoService",
       dependencies: [
-        "ParleyAPI", "ParleyProvider", "ServiceKit", "TestAPI", "EventLoop", "Idempotency", "Limits", "MessagesCore", "PostgreSQL",
-        "RPC", "RPCServer",
+        "ParleyAPI", "ParleyProvider", "ServiceKit", "TestAPI", "EventLoop", "Idempotency", "Limits", "MessagesCore",
+        "PostgreSQL", "RPC", "RPCServer",
       ],
       path: "Tests/Support/DemoService",
       swiftSettings: settings),
@@ -364,8 +364,8 @@ let package = Package(
       "Executables/ToolTests",
       [
         "parley", "parley-sandbox", "AppleProvider", "AuthAPI", "AuthDomain", "AuthStore", "OpenID", "JOSE", "JSON", "Jobs",
-        "ParleyProvider", "TestAPI", "TestSupport", "DynamicMessages", "EventLoop", "HTTP2", "PostgreSQL", "RPCClient", "ServiceKit",
-        "Telemetry",
+        "ParleyProvider", "TestAPI", "TestSupport", "DynamicMessages", "EventLoop", "HTTP2", "PostgreSQL", "RPCClient",
+        "ServiceKit", "Telemetry",
         "MessagesCore", "MessagesWire", "Outbound", "ParleyAPI", "RPC", "RPCServer", "WellKnown", log,
       ]),
   ] + (isFuzzing ? [fuzzer] : [])

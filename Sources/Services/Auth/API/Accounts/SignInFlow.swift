@@ -124,7 +124,8 @@ struct SignInFlow: Sendable {
     try NonceRule(app[provider].nonceForm)
       .judge(identity, nonce: request.nonce, hashed: Self.hexadecimal(request.nonce))
     return Proof(
-      app: app, identity: identity, device: device, code: code, nonce: Self.digest(request.nonce), token: Self.digest(request.token),
+      app: app, identity: identity, device: device, code: code, nonce: Self.digest(request.nonce),
+      token: Self.digest(request.token),
       tokenExpiresAt: identity.expiresAt.advanced(by: AccountRules.mostLeeway))
   }
 

@@ -53,7 +53,8 @@ struct AccountData: Sendable {
       rules: rules, plan: plan,
       reauthentication: ReauthenticationFlow(
         rule: rules.stepUp, signIn: people.signIn, store: people.signIn.store, issuer: people.signIn.issuer, now: now),
-      work: work, pepper: people.signIn.pepper, limits: people.signIn.limits, calls: people.calls, journal: people.journal, now: now)
+      work: work, pepper: people.signIn.pepper, limits: people.signIn.limits, calls: people.calls, journal: people.journal,
+      now: now)
     (self.rules, self.work, self.queue, self.own, self.context, self.now) = (rules, work, queue, own, context, now)
   }
 

@@ -1,8 +1,8 @@
 internal import AuthDomain
 internal import AuthStore
 internal import EventLoop
-internal import Limits
 internal import JOSE
+internal import Limits
 internal import ServiceKit
 
 /// What keeps accounts and Apple in step, put together: grants that can be revoked, and what Apple tells by itself.
