@@ -33,7 +33,8 @@ import Testing
     guard let file = fopen(path, "r") else { return nil }
     defer { fclose(file) }
     var buffer = [UInt8](repeating: 0, count: 4096)
-    return String(decoding: buffer.prefix(fread(&buffer, 1, buffer.count, file)), as: UTF8.self)
+    let count = fread(&buffer, 1, buffer.count, file)
+    return String(decoding: buffer.prefix(count), as: UTF8.self)
   }
 
   @Test("AUTH-S6: an export steps up by itself at the sandbox, is followed to its end, and becomes files of one's own")

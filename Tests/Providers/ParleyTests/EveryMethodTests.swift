@@ -92,6 +92,7 @@ struct EveryMethodTests {
     let phone: TestUser
     let tablet: TestUser
     var note = ""
+    var work = ""
     var sessions = ""
     var activity = ""
 
@@ -103,6 +104,7 @@ struct EveryMethodTests {
       case "ListNotesRequest.page_token": .page(note)
       case "ListSessionsRequest.page_token": .page(sessions)
       case "ListActivityRequest.page_token": .page(activity)
+      case "ReauthenticateRequest.id_token": .nothing("somebody else's is IDENTITY_MISMATCH: see StepUpTests")
       case "Profile.name": .nothing("what the person wants to be called")
       case "Profile.email": .nothing("it is told, and cannot be set")
       case "LinkCustomerRequest.original_app_user_id": .nothing("RevenueCat has to confirm it: see the tests of B-55")
@@ -112,6 +114,7 @@ struct EveryMethodTests {
 
     private func byField(_ name: String) -> Named? {
       switch name {
+      case "work_id": .own(work)
       case "user_id": .own(phone.userID.description)
       case "session_id", "session_ids": .own(tablet.sessionID.description)
       case "idempotency_key": .nothing("it is looked for among the caller's own")
@@ -121,7 +124,7 @@ struct EveryMethodTests {
 
     /// What no answer to anybody else may hold.
     var secrets: [String] {
-      [phone.userID.description, phone.sessionID.description, tablet.sessionID.description, note].filter { !$0.isEmpty }
+      [phone.userID.description, phone.sessionID.description, tablet.sessionID.description, note, work].filter { !$0.isEmpty }
     }
   }
 
@@ -179,6 +182,9 @@ struct EveryMethodTests {
       var ana = Ana(phone: phone, tablet: tablet)
       ana.sessions = try await client.listSessions(.init(pageSize: 1), options: phone.options).nextPageToken
       ana.activity = try await client.listActivity(.init(pageSize: 1), options: phone.options).nextPageToken
+      let export = StartExportRequest(idempotencyKey: "the-export-of-ana")
+      ana.work = try await AccountService.Client(parley.channel).startExport(export, options: phone.options).work?.id ?? ""
+      #expect(!ana.work.isEmpty)
       #expect(!ana.sessions.isEmpty && !ana.activity.isEmpty && phone.userID == tablet.userID && phone.userID != ben.userID)
       #expect(await Self.walk(AuthAPI.AuthService.services, parley.channel, ana, ben) >= 4)
       // All of it is as it was.

@@ -16,8 +16,8 @@ struct GeneratedAccessTests {
     method.inputType = ".\(package).Note"
     method.outputType = ".\(package).Note"
     if let access {
-      // Field 50001, a number.
-      method.options = try GoogleProtobuf.MethodOptions(protobuf: [0x88, 0xb5, 0x18, access])
+      // Field 50001, a number; and field 34: it changes nothing, which is the other thing that has to be said.
+      method.options = try GoogleProtobuf.MethodOptions(protobuf: [0x88, 0xb5, 0x18, access, 0x90, 0x02, 0x01])
     }
     var service = GoogleProtobuf.ServiceDescriptorProto()
     service.name = "NotesService"

@@ -36,7 +36,7 @@ struct ListJobs: AsyncParsableCommand {
   }
 
   func run() async throws {
-    try await Connection.call(options) { connection in
+    try await Connection.call(asOperator: options) { connection in
       var jobs: [Job] = []
       var page = ""
       repeat {
@@ -66,7 +66,7 @@ struct ShowJob: AsyncParsableCommand {
   @OptionGroup var options: TargetOptions
 
   func run() async throws {
-    try await Connection.call(options) { connection in
+    try await Connection.call(asOperator: options) { connection in
       let response = try await connection.jobs.getJob(.init(id: id), options: connection.plainOptions)
       let job = response.job ?? Job()
       if options.json {
@@ -88,7 +88,7 @@ struct RetryJob: AsyncParsableCommand {
   @OptionGroup var options: TargetOptions
 
   func run() async throws {
-    try await Connection.call(options) { connection in
+    try await Connection.call(asOperator: options) { connection in
       let response = try await connection.jobs.retryJob(.init(id: id), options: connection.plainOptions)
       if options.json {
         Console.write(json: ["job": response.job.map { JobReport.json($0) } ?? .null])
@@ -120,7 +120,7 @@ struct PurgeJobs: AsyncParsableCommand {
   }
 
   func run() async throws {
-    try await Connection.call(options) { connection in
+    try await Connection.call(asOperator: options) { connection in
       let response = try await connection.jobs.purgeJobs(
         .init(
           ids: ids, allDead: allDead, queue: queue ?? "", kind: kind ?? "",
@@ -142,7 +142,7 @@ struct ListQueues: AsyncParsableCommand {
   @OptionGroup var options: TargetOptions
 
   func run() async throws {
-    try await Connection.call(options) { connection in
+    try await Connection.call(asOperator: options) { connection in
       let queues = try await connection.jobs.listQueues(.init(), options: connection.plainOptions).queues
       if options.json {
         Console.write(json: ["queues": .array(queues.map(JobReport.json))])
@@ -162,7 +162,7 @@ struct PauseQueue: AsyncParsableCommand {
   @OptionGroup var options: TargetOptions
 
   func run() async throws {
-    try await Connection.call(options) { connection in
+    try await Connection.call(asOperator: options) { connection in
       let isNew = try await connection.jobs.pauseQueue(.init(queue: queue), options: connection.plainOptions).changed
       if options.json { return Console.write(json: ["changed": .bool(isNew)]) }
       Console.write(line: isNew ? "paused" : "was paused already")
@@ -178,7 +178,7 @@ struct ResumeQueue: AsyncParsableCommand {
   @OptionGroup var options: TargetOptions
 
   func run() async throws {
-    try await Connection.call(options) { connection in
+    try await Connection.call(asOperator: options) { connection in
       let isNew = try await connection.jobs.resumeQueue(.init(queue: queue), options: connection.plainOptions).changed
       if options.json { return Console.write(json: ["changed": .bool(isNew)]) }
       Console.write(line: isNew ? "resumed" : "was not paused")

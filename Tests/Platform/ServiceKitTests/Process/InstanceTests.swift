@@ -79,7 +79,8 @@ struct InstanceTests {
       instance.health.set("keys", holds: false)
       #expect(try await status("") == .notServing)
       let all = try await health.list(.init()).statuses
-      #expect(all.keys.sorted() == ["", "parley.testing.v1.EchoService"] && all.values.allSatisfy { $0.status == .notServing })
+      #expect(all.keys.sorted() == ["", "parley.internal.v1.AccountDataService", "parley.testing.v1.EchoService"])
+      #expect(all.values.allSatisfy { $0.status == .notServing })
       instance.health.set("keys", holds: true)
       #expect(try await status("") == .serving)
     }
@@ -102,7 +103,7 @@ struct InstanceTests {
           isOn
             && list.service.map(\.name) == [
               "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection",
-              "parley.testing.v1.EchoService",
+              "parley.internal.v1.AccountDataService", "parley.testing.v1.EchoService",
             ])
       case .failure(let error): #expect(!isOn && (error as? RPCError)?.code == .unimplemented)
       }

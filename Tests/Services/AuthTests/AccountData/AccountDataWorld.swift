@@ -96,7 +96,11 @@ extension BrokerFixture {
   /// An export that is no longer being made.
   func export(_ access: String, _ key: String = keys[0]) async throws -> ParleyAPI.AccountWork {
     let id = try await startExport(access, key).id
-    return try await ended { () async throws(RPCError) in try await work(id, access) }
+    // Time passes meanwhile, so that what failed is tried again.
+    return try await ended { () async throws(RPCError) in
+      clock.advance(by: .milliseconds(100))
+      return try await work(id, access)
+    }
   }
 
   /// The deletion with a receipt, once it is done. Time passes meanwhile, so that what failed is tried again.

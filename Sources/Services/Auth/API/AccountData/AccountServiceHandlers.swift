@@ -37,8 +37,8 @@ struct AccountServiceHandlers: AccountService.Handlers {
     let caller = try call.caller
     return try await calls.answer(call) { client in
       try rules.stepUp.judge(authenticatedAt: caller.authenticatedAt, at: now())
-      try await limits.take(.export(of: caller.user), rules.exportRequests, at: now(), otherwise: .userLimited)
       let asked = try self.request(request.idempotencyKey, .export, caller)
+      try await limits.take(.export(of: caller.user), rules.exportRequests, at: now(), otherwise: .userLimited)
       let id: AccountWorkID
       switch try await work.startExport(asked, at: now(), for: client.stored) {
       case .refused(let kind): throw AccountRefusal(kind)

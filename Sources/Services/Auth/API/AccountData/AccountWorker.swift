@@ -38,10 +38,13 @@ struct AccountWorker: Sendable {
     guard let found = try await store.work(id, of: user), found.doneAt == nil else { return .done }
     try await store.add(plan.steps(of: found.kind), to: id, of: user)
     var failures: [String] = []
+    // Each step once: what is left after that is for another run.
+    var tried: Set<StepName> = []
     while let work = try await store.work(id, of: user), work.doneAt == nil {
-      let due = plan.due(work).filter { step in !failures.contains { $0.hasPrefix("\(step): ") } }
+      let due = plan.due(work).filter { !tried.contains($0) }
       guard !due.isEmpty else { return try await end(work, failures) }
       for step in due {
+        tried.insert(step)
         do { try await perform(step, of: work) } catch is CancellationError {
           throw CancellationError()
         } catch is ExportWriter.TooLarge {
@@ -114,7 +117,8 @@ struct AccountWorker: Sendable {
 
   private func erase(_ work: AccountWork) async throws {
     switch try await own.erase(work.user, work.id) {
-    case .refused: return
+    // Another run has not done its part yet, or somebody took the work away.
+    case .refused: throw RPCError(.unavailable, "the account's own part is not due")
     case .done(_, let endedNow): if endedNow { journal.ended(work, "done", at: now()) }
     }
   }

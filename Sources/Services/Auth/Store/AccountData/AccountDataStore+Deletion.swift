@@ -26,12 +26,13 @@ extension AccountDataStore {
   ) async throws(DatabaseError) -> DeletionOutcome {
     try await database.settle(within: patience) { transaction in
       let user = UUID(person.user)
-      let row: Timestamp?? = try await transaction.value(
+      let isDone: Bool? = try await transaction.value(
         """
-        select done_at from auth.account_work where user_id = \(user) and id = \(UUID(work)) and kind = 'deletion' for update
-        """, as: Timestamp?.self)
-      guard let row else { return .refused(.notAsked) }
-      if row != nil { return .done(try await Self.counts(of: work, person, on: transaction), endedNow: false) }
+        select done_at is not null from auth.account_work
+        where user_id = \(user) and id = \(UUID(work)) and kind = 'deletion' for update
+        """)
+      guard let isDone else { return .refused(.notAsked) }
+      if isDone { return .done(try await Self.counts(of: work, person, on: transaction), endedNow: false) }
       let left: Int64? = try await transaction.value(
         """
         select count(*) from auth.account_work_step
