@@ -26,7 +26,7 @@ public struct JobHandlers: Sendable {
   /// - Parameters:
   ///   - kind: The kind. Its retry policy and its timeout hold where the handler runs, its attempts where a job is enqueued.
   ///   - body: Does the work, on one of the worker's loops. It may be run more than once, after a crash or a lost lease, so what
-  ///     it does outside the database belongs into a ``JobRun/step(_:_:)``. Returning means that the job is done; see
+  ///     it does outside the database belongs into a `step` of its ``JobRun``. Returning means that the job is done; see
   ///     ``JobFailure`` for the rest.
   public mutating func handle<Payload>(
     _ kind: JobKind<Payload>, _ body: @escaping @Sendable (Payload, JobRun) async throws -> Void

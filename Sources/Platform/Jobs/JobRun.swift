@@ -72,7 +72,7 @@ public final class JobRun: Sendable {
     return result
   }
 
-  /// Does something once that has no result; see ``step(_:_:)``.
+  /// Does something once that has no result; see `step`.
   public func step(_ name: String, _ body: () async throws -> Void) async throws {
     _ = try await step(name) {
       try await body()
@@ -80,7 +80,7 @@ public final class JobRun: Sendable {
     }
   }
 
-  /// Does something once whose result is text; see ``step(_:_:)``.
+  /// Does something once whose result is text; see `step`.
   public func step(_ name: String, _ body: () async throws -> String) async throws -> String {
     let bytes = try await step(name) { Array(try await body().utf8) }
     return String(decoding: bytes, as: UTF8.self)
