@@ -1,8 +1,8 @@
 internal import EventLoop
-public import Idempotency
-public import Limits
+internal import Idempotency
+internal import Limits
 internal import Logging
-public import PostgreSQL
+internal import PostgreSQL
 
 extension ServiceParts {
   /// What the options of methods stand on, in the service's own schema: buckets for limits, and answers for repeated requests; and the jobs
