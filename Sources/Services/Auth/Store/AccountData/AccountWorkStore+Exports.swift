@@ -160,7 +160,7 @@ extension AccountWorkStore {
   public func downloaded(
     _ work: AccountWorkID, of user: UserID, keepingUntil limit: Moment, noting activity: Activity
   ) async throws(DatabaseError) {
-    try await database.settle(within: patience) { transaction in
+    _ = try await database.settle(within: patience) { transaction in
       try await transaction.executeAll([
         """
         update auth.account_work set expires_at = least(expires_at, \(Timestamp(limit)))
