@@ -1,10 +1,8 @@
 import EventLoop
-import HTTP2
 import JSON
 import Jobs
 import ParleyProvider
 import PostgreSQL
-import RPCServer
 import Telemetry
 import TestSupport
 import Testing
@@ -14,23 +12,8 @@ import Testing
 @Suite("Command line: jobs") struct JobToolTests {
   private let kind = JobKind<[UInt8]>("mail.send", retry: .never)
 
-  /// A server of a queue's administration, and what an operator shows it.
-  private struct Served {
-    let target: String
-    let authority: ScratchFile
-    let certificate: ScratchFile
-    let key: ScratchFile
-
-    var environment: [String: String] {
-      [
-        "PARLEY_TARGET": target, "PARLEY_CA_FILE": authority.path, "PARLEY_OPERATOR_CERTIFICATE": certificate.path,
-        "PARLEY_OPERATOR_KEY": key.path,
-      ]
-    }
-  }
-
   /// Runs `body` with a queue and a server of its administration.
-  private func serve(_ body: (PostgreSQLJobs, Served) async throws -> Void) async throws {
+  private func serve(_ body: (PostgreSQLJobs, OperatorPlace) async throws -> Void) async throws {
     try await TestDatabase.with { test in
       try await test.script("create schema work; \(JobsMigration.create(schema: "work", role: "nobody"))")
       try await test.open { database in
@@ -38,27 +21,13 @@ import Testing
         let settings = WorkerSettings(poll: .milliseconds(50), grace: .zero)
         let jobs = PostgreSQLJobs(
           queue, settings, on: test.group, log: test.log, metrics: JobMetrics(PrometheusRegistry()))
-        let server = RPCServer(on: test.group, services: [JobAdmin.routes(queue, log: test.log)])
-        let authority = TestAuthority()
-        let (leaf, person) = (authority.server(), authority.client(commonName: "operator", uris: ["spiffe://parley/operator"]))
-        let tls = try TLSContext(
-          .server(
-            identity: .init(certificateChain: .bytes(leaf.certificateChain), privateKey: .bytes(leaf.privateKey)),
-            clients: .required(.certificates(.bytes(authority.certificate)))))
-        let address = try server.listen(on: SocketAddress("127.0.0.1:0"), tls: tls)
-        let served = Served(
-          target: "localhost:\(address.port ?? 0)", authority: try ScratchFile(authority.certificate),
-          certificate: try ScratchFile(person.certificateChain), key: try ScratchFile(person.privateKey))
-        let outcome: Result<Void, any Error>
-        do { outcome = .success(try await body(jobs, served)) } catch { outcome = .failure(error) }
-        await server.drain(within: .seconds(1))
-        try outcome.get()
+        try await OperatorPlace.serve([JobAdmin.routes(queue, log: test.log)], on: test.group) { try await body(jobs, $0) }
       }
     }
   }
 
-  private func parley(_ server: Served, _ arguments: String...) async throws -> ToolProcess.Ending {
-    try await ToolProcess.parley(["jobs"] + arguments, environment: server.environment)
+  private func parley(_ place: OperatorPlace, _ arguments: String...) async throws -> ToolProcess.Ending {
+    try await ToolProcess.parley(["jobs"] + arguments, environment: place.environment)
   }
 
   @Test("JOB-M6: an operator lists, shows, retries and purges jobs, and pauses and resumes queues, as text and as JSON")

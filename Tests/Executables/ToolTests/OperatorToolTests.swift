@@ -12,7 +12,7 @@ import WellKnown
 @Suite("Command line: operators") struct OperatorToolTests {
   private let users = StubUsers()
 
-  private func parley(_ place: StubUsers.Place, _ arguments: String...) async throws -> ToolProcess.Ending {
+  private func parley(_ place: OperatorPlace, _ arguments: String...) async throws -> ToolProcess.Ending {
     try await ToolProcess.parley(arguments, environment: place.environment)
   }
 
