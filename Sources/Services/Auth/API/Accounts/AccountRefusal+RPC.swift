@@ -28,7 +28,7 @@ extension AccountRefusal.Kind {
     switch self {
     case .unknownApp, .sessionNotFound, .userNotFound, .workNotFound, .receiptUnknown: .notFound
     case .providerNotOffered, .stepUpRequired, .accountDeleting, .exportNotAvailable: .failedPrecondition
-    case .accountSuspended, .notYourOwn, .identityMismatch: .permissionDenied
+    case .accountSuspended, .identityMismatch: .permissionDenied
     case .invalidArgument: .invalidArgument
     case .addressLimited, .userLimited: .resourceExhausted
     case .refreshRaced: .aborted

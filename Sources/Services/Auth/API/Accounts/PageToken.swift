@@ -5,26 +5,16 @@ internal import PostgreSQL
 
 /// Where a list goes on, as clients carry it about. It names nothing that they have not seen.
 enum PageToken {
-  static func session(_ session: SessionRecord) -> String {
-    Base64URL.encode(bytes(UInt64(bitPattern: session.lastUsedAt.microseconds)) + bytes(session.id.high) + bytes(session.id.low))
-  }
+  static func session(_ session: SessionRecord) -> String { place(session.lastUsedAt, session.id) }
 
   static func session(_ text: String) throws(AccountRefusal) -> SessionStore.Place? {
-    guard !text.isEmpty else { return nil }
-    guard let words = words(text, 3) else { throw refusal }
-    return SessionStore.Place(
-      lastUsedAt: Moment(microseconds: Int64(bitPattern: words[0])), id: SessionID(high: words[1], low: words[2]))
+    try place(text).map { SessionStore.Place(lastUsedAt: $0.at, id: $0.id) }
   }
 
-  static func user(_ account: Account) -> String {
-    Base64URL.encode(bytes(UInt64(bitPattern: account.createdAt.microseconds)) + bytes(account.id.high) + bytes(account.id.low))
-  }
+  static func user(_ account: Account) -> String { place(account.createdAt, account.id) }
 
   static func user(_ text: String) throws(AccountRefusal) -> UserDirectory.Place? {
-    guard !text.isEmpty else { return nil }
-    guard let words = words(text, 3) else { throw refusal }
-    return UserDirectory.Place(
-      createdAt: Moment(microseconds: Int64(bitPattern: words[0])), id: UserID(high: words[1], low: words[2]))
+    try place(text).map { UserDirectory.Place(createdAt: $0.at, id: $0.id) }
   }
 
   static func activity(_ id: UUID) -> String { Base64URL.encode(id.bytes) }
@@ -39,6 +29,16 @@ enum PageToken {
   static func size(_ asked: Int32, atMost most: Int32 = 100) throws(AccountRefusal) -> Int {
     guard (0...most).contains(asked) else { throw AccountRefusal(field: "page_size", "1 to \(most), or 0 for 50") }
     return asked == 0 ? 50 : Int(asked)
+  }
+
+  private static func place(_ at: Moment, _ id: some Identifier) -> String {
+    Base64URL.encode(bytes(UInt64(bitPattern: at.microseconds)) + bytes(id.high) + bytes(id.low))
+  }
+
+  private static func place<ID: Identifier>(_ text: String) throws(AccountRefusal) -> (at: Moment, id: ID)? {
+    guard !text.isEmpty else { return nil }
+    guard let words = words(text, 3) else { throw refusal }
+    return (Moment(microseconds: Int64(bitPattern: words[0])), ID(high: words[1], low: words[2]))
   }
 
   private static var refusal: AccountRefusal { AccountRefusal(field: "page_token", "the next_page_token of the page before") }

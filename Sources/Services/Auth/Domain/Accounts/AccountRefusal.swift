@@ -51,8 +51,6 @@ public struct AccountRefusal: Error, Sendable, Hashable, CustomStringConvertible
     case userLimited
     /// Nobody could say whether a limit was reached.
     case limiterUnavailable
-    /// What is named in the request is somebody else's.
-    case notYourOwn
     /// There is no such account.
     case userNotFound
     /// There is no key to sign access tokens with.
@@ -149,7 +147,6 @@ extension AccountRefusal.Kind {
     case .addressLimited: ("RATE_LIMITED_IP", "rate limit (ip)")
     case .userLimited: ("RATE_LIMITED_USER", "rate limit (user)")
     case .limiterUnavailable: ("LIMITER_UNAVAILABLE", "rate limiter unavailable")
-    case .notYourOwn: ("NOT_YOUR_OWN", "not the caller's own")
     case .userNotFound: ("USER_NOT_FOUND", "no such account")
     case .signingUnavailable: ("KEYS_UNAVAILABLE", "no key to sign with")
     case .stepUpRequired: ("STEP_UP_REQUIRED", "show a provider's token once more: Reauthenticate, or sign in again")
