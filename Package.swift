@@ -202,6 +202,9 @@ let package = Package(
         "WellKnown", "JSON", "JOSE", "Limits", "Outbound", "PostgreSQL", "Telemetry", "ErrorReasons", log, metrics,
       ]),
 
+    floor("Services/Onboarding/Domain", "OnboardingDomain", ["JSON"]),
+    floor("Services/Onboarding/Store", "OnboardingStore", ["OnboardingDomain", "Idempotency", "Jobs", "Limits", "PostgreSQL"]),
+
     // Client library
     floor(
       "Client/ClientCore", "ClientCore",

@@ -1,0 +1,82 @@
+public import JSON
+
+/// What was answered, in the forms that apps send it.
+public enum AnswerContent: Sendable, Hashable {
+  /// Nothing.
+  case none
+  /// Text, a choice, a time; or what stood in its place, in one form: `7,9` for sliders, `20:30-21:00` for a window.
+  case text(String)
+  /// A recording as a data URL, which nobody has looked into.
+  case dataURL(String)
+  /// A recording that was uploaded before, by its SHA-256: 32 bytes.
+  case recording([UInt8])
+
+  /// What an app sent as text.
+  public init(text: String) {
+    if text.isEmpty {
+      self = .none
+    } else if text.hasPrefix("data:audio/") {
+      self = .dataURL(text)
+    } else if let digest = Self.digest(text) {
+      self = .recording(digest)
+    } else {
+      self = .text(text)
+    }
+  }
+
+  /// What an app sent as something else than text.
+  public init(value: JSONValue) {
+    switch value {
+    case .null: self = .none
+    case .string(let text): self.init(text: text)
+    case .bool(let isTrue): self = .text(isTrue ? "true" : "false")
+    case .number: self = .text(value.description)
+    case .array(let values):
+      let plain = values.compactMap(Self.plain)
+      self = .text(plain.count == values.count ? plain.joined(separator: ",") : value.description)
+    case .object(let object):
+      if let start = object["start"]?.string {
+        self = .text(object["end"]?.string.map { "\(start)-\($0)" } ?? start)
+      } else if let data = object["data"]?.string ?? object["uri"]?.string, data.hasPrefix("data:audio/") {
+        self = .dataURL(data)
+      } else {
+        self = .text(value.description)
+      }
+    }
+  }
+
+  private static func plain(_ value: JSONValue) -> String? {
+    switch value {
+    case .string(let text): text
+    case .number: value.description
+    default: nil
+    }
+  }
+
+  /// How an answer refers to a recording: `recording:` and 64 hexadecimal digits.
+  public static func reference(_ digest: [UInt8]) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    var text = Array("recording:".utf8)
+    for byte in digest {
+      text.append(digits[Int(byte >> 4)])
+      text.append(digits[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  private static func digest(_ text: String) -> [UInt8]? {
+    guard text.utf8.count == 74, text.hasPrefix("recording:") else { return nil }
+    var digest: [UInt8] = []
+    var high: UInt8?
+    for byte in text.utf8.dropFirst(10) {
+      guard let digit = UInt8(String(UnicodeScalar(byte)), radix: 16) else { return nil }
+      if let first = high {
+        digest.append(first << 4 | digit)
+        high = nil
+      } else {
+        high = digit
+      }
+    }
+    return digest
+  }
+}

@@ -1,0 +1,108 @@
+public import JSON
+
+/// Why a provider did not do what it was asked to.
+public struct ProviderFailure: Error, Sendable, Hashable, CustomStringConvertible {
+  /// Why, in a word: `rate_limited`, `quota_exceeded`.
+  public let reason: String
+  /// Whether the same may go well later.
+  public let isTemporary: Bool
+  /// How long to wait at least, where the provider said so.
+  public let retryAfter: Duration?
+  /// For the log; nothing of what was said.
+  public let description: String
+
+  /// A failure.
+  public init(_ reason: String, isTemporary: Bool, retryAfter: Duration? = nil, _ description: String = "") {
+    self.reason = reason
+    self.isTemporary = isTemporary
+    self.retryAfter = retryAfter
+    self.description = description.isEmpty ? reason : "\(reason): \(description)"
+  }
+}
+
+/// A recording as providers get it.
+public struct SpokenSample: Sendable, Hashable {
+  /// What it is called: `step_5.m4a`.
+  public var filename: String
+  /// Its media type.
+  public var mediaType: String
+  /// Its bytes.
+  public var bytes: [UInt8]
+
+  /// A recording.
+  public init(filename: String, mediaType: String, bytes: [UInt8]) {
+    self.filename = filename
+    self.mediaType = mediaType
+    self.bytes = bytes
+  }
+}
+
+/// Writes recordings down.
+public protocol Transcribing: Sendable {
+  /// The model, as it is named in what is kept.
+  var model: String { get }
+  /// The words; empty when the provider heard none.
+  ///
+  /// - Parameters:
+  ///   - sample: The recording.
+  ///   - key: What makes it the same request when it is sent again.
+  func transcribe(_ sample: SpokenSample, key: String) async throws(ProviderFailure) -> String
+}
+
+/// Concludes what answers say of a person.
+public protocol IdentityExtracting: Sendable {
+  /// The model, as it is named in what is kept.
+  var model: String { get }
+  /// The conclusions, in the form that the task asks for.
+  ///
+  /// - Parameters:
+  ///   - task: What is asked.
+  ///   - key: What makes it the same request when it is sent again.
+  func extract(_ task: ExtractionTask, key: String) async throws(ProviderFailure) -> JSONObject
+}
+
+/// Makes voices.
+public protocol VoiceCloning: Sendable {
+  /// Makes a voice, or finds the one that was made under this key before.
+  ///
+  /// - Parameters:
+  ///   - name: What it is called at the provider; nobody's name.
+  ///   - samples: What it is made of.
+  ///   - key: What makes it the same voice when it is asked for again.
+  /// - Returns: Its identifier.
+  func clone(_ name: String, of samples: [SpokenSample], key: String) async throws(ProviderFailure) -> String
+  /// Deletes a voice; fine when there is none.
+  func delete(_ voice: String) async throws(ProviderFailure)
+}
+
+/// What can be told of a recording without understanding it.
+public struct RecordingFacts: Sendable, Hashable {
+  /// How long it is.
+  public var duration: Duration
+  /// Whether anybody might be heard in it.
+  public var loudness: Loudness
+
+  /// Whether anybody might be heard.
+  public enum Loudness: Sendable, Hashable {
+    /// Perhaps.
+    case speechPossible
+    /// No.
+    case silent
+    /// It is too short.
+    case tooShort
+  }
+
+  /// The facts.
+  public init(duration: Duration, loudness: Loudness) {
+    self.duration = duration
+    self.loudness = loudness
+  }
+}
+
+/// Looks at recordings without a provider.
+public protocol RecordingInspecting: Sendable {
+  /// The facts of a recording.
+  ///
+  /// - Throws: ``ProviderFailure``: `audio_unreadable` when it is damaged.
+  func inspect(_ sample: SpokenSample) async throws(ProviderFailure) -> RecordingFacts
+}

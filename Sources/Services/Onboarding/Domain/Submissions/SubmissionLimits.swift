@@ -1,0 +1,19 @@
+/// What one submission may have.
+public enum SubmissionLimits {
+  /// The most answers.
+  public static let answers = 60
+  /// The largest message that brings all answers at once, in bytes.
+  public static let message = 64 << 20
+  /// The largest recording that is kept, in bytes.
+  public static let recording = 10_000_000
+  /// The largest recording that is written down without being kept, in bytes.
+  public static let transcription = 25 << 20
+  /// The longest text answer, in bytes.
+  public static let text = 64 << 10
+  /// The largest record of somebody without an account, in bytes.
+  public static let anonymousRecord = 256 << 10
+  /// The largest piece of an upload, in bytes.
+  public static let piece = 1 << 20
+  /// The longest value of a field of the identity, in characters.
+  public static let fieldValue = 2_000
+}

@@ -1,0 +1,20 @@
+internal import Idempotency
+internal import Jobs
+internal import Limits
+public import PostgreSQL
+
+/// The steps of the schema `onboarding`, oldest first.
+public enum OnboardingMigrations {
+  /// The schema.
+  public static let schema = "onboarding"
+
+  /// All of them. A released one never changes.
+  public static let all: [Migration] = [
+    Migration(1, "create_answers", createAnswers), Migration(2, "create_identity", createIdentity),
+    Migration(3, "create_jobs", JobsMigration.create(schema: "onboarding", role: "parley_onboarding")),
+    Migration(4, "create_rate_limits", RateLimitMigration.create(schema: schema, role: role)),
+    Migration(5, "create_idempotency", IdempotencyMigration.create(schema: schema, role: role)),
+  ]
+
+  private static let role = "parley_onboarding"
+}

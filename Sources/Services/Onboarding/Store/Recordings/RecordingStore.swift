@@ -1,0 +1,141 @@
+public import OnboardingDomain
+public import PostgreSQL
+
+/// What people have said, and the bytes of it until the object store has them.
+public struct RecordingStore: Sendable {
+  let database: Database
+
+  /// Recordings in `database`.
+  public init(_ database: Database) { self.database = database }
+
+  /// The recordings that are answers of a person, each once, in the order of the steps.
+  public func recordings(of user: UUID) async throws(DatabaseError) -> [KeptRecording] {
+    try await database.rows(
+      """
+      select \(part: KeptRecording.columns) from onboarding.recording as recording
+      where recording.user_id = \(user) and exists (
+        select from onboarding.answer where answer.user_id = \(user) and answer.recording = recording.digest)
+      order by 13, recording.digest
+      """)
+  }
+
+  /// Everything that is kept of what a person said, whether it is an answer or not.
+  public func all(of user: UUID) async throws(DatabaseError) -> [KeptRecording] {
+    try await database.rows(
+      """
+      select \(part: KeptRecording.columns) from onboarding.recording as recording where recording.user_id = \(user)
+      order by recording.digest
+      """)
+  }
+
+  /// One recording; nil where there is none.
+  public func recording(_ digest: [UInt8], of user: UUID, on place: any QueryRunning) async throws(DatabaseError) -> KeptRecording? {
+    try await place.row(
+      """
+      select \(part: KeptRecording.columns) from onboarding.recording as recording
+      where recording.user_id = \(user) and recording.digest = \(digest)
+      """)
+  }
+
+  // MARK: Bytes
+
+  /// Keeps a piece of what was said.
+  public func stage(
+    _ data: [UInt8], at start: Int64, in stage: UUID, of user: UUID, _ transaction: Transaction
+  ) async throws(DatabaseError) {
+    try await transaction.execute(
+      """
+      insert into onboarding.staged_bytes (user_id, stage_id, start, data) values (\(user), \(stage), \(start), \(data))
+      on conflict do nothing
+      """)
+  }
+
+  /// The piece of a recording that begins at a place; nil behind the last one.
+  public func piece(at start: Int64, in stage: UUID, of user: UUID) async throws(DatabaseError) -> [UInt8]? {
+    try await database.value(
+      "select data from onboarding.staged_bytes where user_id = \(user) and stage_id = \(stage) and start = \(start)")
+  }
+
+  /// Makes a recording of staged bytes. What is there already stays, and the bytes are removed.
+  ///
+  /// - Returns: Whether it is new.
+  @discardableResult
+  public func add(
+    _ digest: [UInt8], size: Int64, format: String, mediaType: String, stage: UUID, of user: UUID, at now: Timestamp,
+    in transaction: Transaction
+  ) async throws(DatabaseError) -> Bool {
+    let added = try await transaction.execute(
+      """
+      insert into onboarding.recording (
+        user_id, digest, size, format, media_type, stage_id, state, created_at, updated_at)
+      values (\(user), \(digest), \(size), \(format), \(mediaType), \(stage), 'pending', \(now), \(now))
+      on conflict do nothing
+      """)
+    if added == 0 {
+      try await transaction.execute(
+        "delete from onboarding.staged_bytes where user_id = \(user) and stage_id = \(stage)")
+    }
+    return added == 1
+  }
+
+  /// The object store has a recording: its bytes need no longer wait.
+  public func stored(
+    _ digest: [UInt8], of user: UUID, at now: Timestamp, in transaction: Transaction
+  ) async throws(DatabaseError) {
+    try await transaction.executeAll([
+      """
+      delete from onboarding.staged_bytes where user_id = \(user) and stage_id = (
+        select stage_id from onboarding.recording where user_id = \(user) and digest = \(digest))
+      """,
+      """
+      update onboarding.recording set stored_at = \(now), stage_id = null, updated_at = \(now)
+      where user_id = \(user) and digest = \(digest)
+      """,
+    ])
+  }
+
+  // MARK: Words
+
+  /// What became of an attempt to write a recording down.
+  public enum Outcome: Sendable, Hashable {
+    /// There are words.
+    case words(String, model: String)
+    /// Nobody speaks, or not long enough.
+    case nothing(TranscriptionState)
+    /// It failed.
+    case failed(reason: String)
+  }
+
+  /// Keeps what became of an attempt.
+  public func written(
+    _ digest: [UInt8], of user: UUID, _ outcome: Outcome, duration: Duration?, at now: Timestamp, in transaction: Transaction
+  ) async throws(DatabaseError) {
+    let (state, words, model, reason): (TranscriptionState, String?, String, String) =
+      switch outcome {
+      case .words(let words, let model): (.done, words, model, "")
+      case .nothing(let state): (state, nil, "", "")
+      case .failed(let reason): (.failed, nil, "", reason)
+      }
+    let milliseconds = duration.map { Int64($0 / .milliseconds(1)) }
+    try await transaction.execute(
+      """
+      update onboarding.recording set state = \(state.rawValue), transcript = \(words), model = \(model), reason = \(reason),
+        attempts = attempts + 1, duration_ms = coalesce(\(milliseconds), duration_ms), updated_at = \(now)
+      where user_id = \(user) and digest = \(digest)
+      """)
+  }
+
+  /// Has recordings written down anew.
+  ///
+  /// - Returns: How many.
+  public func reopen(
+    of user: UUID, _ states: [TranscriptionState], at now: Timestamp, in transaction: Transaction
+  ) async throws(DatabaseError) -> Int {
+    try await transaction.execute(
+      """
+      update onboarding.recording set state = 'pending', reason = '', updated_at = \(now)
+      where user_id = \(user) and state = any(\(states.map(\.rawValue)))
+        and digest in (select recording from onboarding.answer where user_id = \(user) and recording is not null)
+      """)
+  }
+}

@@ -1,0 +1,70 @@
+public import OnboardingDomain
+public import PostgreSQL
+
+/// A submission as it is kept.
+public struct KeptSubmission: Sendable, Hashable {
+  /// Whose it is.
+  public var user: UUID
+  /// Its identifier.
+  public var id: UUID
+  /// SHA-256 of what was submitted.
+  public var contentHash: [UInt8]
+  /// What is being done.
+  public var stage: SubmissionStage
+  /// What the person is called.
+  public var name: String
+  /// The person's zone.
+  public var zone: String
+  /// How many answers came.
+  public var answers: Int
+  /// How many recordings were among them.
+  public var recordings: Int
+  /// How often what failed has been tried again.
+  public var round: Int
+  /// When it came.
+  public var createdAt: Timestamp
+  /// When anything changed.
+  public var updatedAt: Timestamp
+  /// When the work on it ended; nil while it goes on.
+  public var doneAt: Timestamp?
+}
+
+extension KeptSubmission: RowDecodable {
+  static var columns: Query {
+    "user_id, id, content_hash, stage, name, zone, answers, recordings, retry_round, created_at, updated_at, done_at"
+  }
+
+  /// Reads the columns of ``columns``.
+  public init(_ row: Row) throws(DatabaseError) {
+    let (user, id, hash, stage, name, zone, answers, recordings, round, createdAt, updatedAt, doneAt) = try row.decode(
+      as: (UUID, UUID, [UInt8], String, String, String, Int32, Int32, Int32, Timestamp, Timestamp, Timestamp?).self)
+    self.user = user
+    self.id = id
+    contentHash = hash
+    self.stage = try named(stage)
+    self.name = name
+    self.zone = zone
+    self.answers = Int(answers)
+    self.recordings = Int(recordings)
+    self.round = Int(round)
+    self.createdAt = createdAt
+    self.updatedAt = updatedAt
+    self.doneAt = doneAt
+  }
+}
+
+/// One event in the course of a submission.
+public struct SubmissionEvent: Sendable, Hashable {
+  /// Its number, from 1.
+  public var sequence: Int64
+  /// What was being done.
+  public var stage: SubmissionStage
+  /// How many parts of the stage were done.
+  public var done: Int
+  /// How many parts the stage has.
+  public var total: Int
+  /// The step that it happened to; 0 where it is none's.
+  public var step: Int
+  /// When.
+  public var at: Timestamp
+}

@@ -1,0 +1,192 @@
+public import OnboardingDomain
+public import PostgreSQL
+
+/// Submissions, and the course of the work on them.
+public struct SubmissionStore: Sendable {
+  let database: Database
+
+  /// Submissions in `database`.
+  public init(_ database: Database) { self.database = database }
+
+  /// The channel on which changes are told: the text is the submission's identifier.
+  public static let channel = "onboarding_submission"
+
+  // MARK: Reading
+
+  /// The newest submission of a person; nil where there is none.
+  public func newest(of user: UUID, on place: any QueryRunning) async throws(DatabaseError) -> KeptSubmission? {
+    try await place.row(
+      "select \(part: KeptSubmission.columns) from onboarding.submission where user_id = \(user) order by id desc limit 1")
+  }
+
+  /// The newest submission of a person; nil where there is none.
+  public func newest(of user: UUID) async throws(DatabaseError) -> KeptSubmission? { try await newest(of: user, on: database) }
+
+  /// A submission of a person; nil where there is none.
+  public func submission(_ id: UUID, of user: UUID) async throws(DatabaseError) -> KeptSubmission? {
+    try await database.row("select \(part: KeptSubmission.columns) from onboarding.submission where user_id = \(user) and id = \(id)")
+  }
+
+  /// The submission that came under a key; nil where there is none.
+  public func submission(key: String, of user: UUID, on place: any QueryRunning) async throws(DatabaseError) -> KeptSubmission? {
+    try await place.row(
+      "select \(part: KeptSubmission.columns) from onboarding.submission where user_id = \(user) and idempotency_key = \(key)")
+  }
+
+  /// What did not go well, in the order of the steps.
+  public func warnings(of id: UUID, _ user: UUID) async throws(DatabaseError) -> [SubmissionWarning] {
+    let rows: [(Int32, String, String)] = try await database.rows(
+      """
+      select step, reason, message from onboarding.submission_warning where user_id = \(user) and submission_id = \(id)
+      order by step, reason
+      """)
+    return rows.map { SubmissionWarning(step: Int($0.0), $0.1, $0.2) }
+  }
+
+  /// The newest event.
+  public func lastEvent(of id: UUID, _ user: UUID) async throws(DatabaseError) -> SubmissionEvent? {
+    try await events(
+      """
+      select sequence, stage, done, total, step, at from onboarding.submission_event
+      where user_id = \(user) and submission_id = \(id) order by sequence desc limit 1
+      """
+    ).first
+  }
+
+  /// The events behind a place, in their order.
+  public func events(
+    of id: UUID, _ user: UUID, after sequence: Int64, limit: Int
+  ) async throws(DatabaseError) -> [SubmissionEvent] {
+    try await events(
+      """
+      select sequence, stage, done, total, step, at from onboarding.submission_event
+      where user_id = \(user) and submission_id = \(id) and sequence > \(sequence) order by sequence limit \(Int64(limit))
+      """)
+  }
+
+  private func events(_ query: Query) async throws(DatabaseError) -> [SubmissionEvent] {
+    let rows: [(Int64, String, Int32, Int32, Int32, Timestamp)] = try await database.rows(query)
+    var events: [SubmissionEvent] = []
+    for row in rows {
+      events.append(
+        SubmissionEvent(
+          sequence: row.0, stage: try named(row.1), done: Int(row.2), total: Int(row.3), step: Int(row.4), at: row.5))
+    }
+    return events
+  }
+
+  /// Submissions on which work should have ended by `limit` and has not.
+  public func running(since limit: Timestamp) async throws(DatabaseError) -> [KeptSubmission] {
+    try await database.rows(
+      """
+      select \(part: KeptSubmission.columns) from onboarding.submission where done_at is null and created_at < \(limit)
+      order by created_at limit 100
+      """)
+  }
+
+  // MARK: Writing
+
+  /// Lets nobody else submit for a person until the transaction ends.
+  public func lock(_ user: UUID, in transaction: Transaction) async throws(DatabaseError) {
+    try await transaction.execute("select pg_advisory_xact_lock(hashtextextended('onboarding ' || \(user)::uuid::text, 0))")
+  }
+
+  /// What is submitted.
+  public struct NewSubmission: Sendable {
+    /// Its identifier.
+    public var id: UUID
+    /// SHA-256 of what was submitted.
+    public var contentHash: [UInt8]
+    /// What makes it the same request; nil where the caller named nothing.
+    public var key: String?
+    /// What the answers say of the person.
+    public var facts: PersonFacts
+    /// How many answers came.
+    public var answers: Int
+    /// How many recordings were among them.
+    public var recordings: Int
+    /// What the device is, as JSON; nil where the caller did not say.
+    public var device: String?
+
+    /// A submission.
+    public init(
+      id: UUID, contentHash: [UInt8], key: String?, facts: PersonFacts, answers: Int, recordings: Int, device: String?
+    ) {
+      self.id = id
+      self.contentHash = contentHash
+      self.key = key
+      self.facts = facts
+      self.answers = answers
+      self.recordings = recordings
+      self.device = device
+    }
+  }
+
+  /// Keeps a submission, with its first event.
+  public func add(
+    _ new: NewSubmission, of user: UUID, _ warnings: [SubmissionWarning], at now: Timestamp, in transaction: Transaction
+  ) async throws(DatabaseError) {
+    try await transaction.executeAll(
+      [
+        """
+        insert into onboarding.submission (
+          user_id, id, content_hash, idempotency_key, stage, name, zone, call_start, call_minutes, answers, recordings, device,
+          created_at, updated_at)
+        values (
+          \(user), \(new.id), \(new.contentHash), \(new.key), 'received', \(new.facts.name), \(new.facts.zone),
+          \(new.facts.window.map { Int32($0.start) }), \(new.facts.window.map { Int32($0.minutes) }), \(Int32(new.answers)),
+          \(Int32(new.recordings)), \(new.device)::text::jsonb, \(now), \(now))
+        """
+      ] + warnings.map { Self.warn($0, new.id, user) })
+    try await note(.received, done: new.answers, of: new.answers, in: new.id, of: user, at: now, transaction)
+  }
+
+  /// Notes an event, and tells who watches.
+  public func note(
+    _ stage: SubmissionStage, done: Int, of total: Int, step: Int = 0, in id: UUID, of user: UUID, at now: Timestamp,
+    _ transaction: Transaction
+  ) async throws(DatabaseError) {
+    try await transaction.executeAll([
+      """
+      insert into onboarding.submission_event (user_id, submission_id, sequence, stage, done, total, step, at)
+      select \(user), \(id), coalesce(max(sequence), 0) + 1, \(stage.rawValue), \(Int32(done)), \(Int32(total)), \(Int32(step)), \(now)
+      from onboarding.submission_event where user_id = \(user) and submission_id = \(id)
+      """,
+      """
+      update onboarding.submission set stage = \(stage.rawValue), updated_at = \(now),
+        done_at = case when \(stage.isLast) then coalesce(done_at, \(now)) end
+      where user_id = \(user) and id = \(id)
+      """, "select pg_notify(\(Self.channel), \(id)::uuid::text)",
+    ])
+  }
+
+  /// Notes what did not go well.
+  public func warn(
+    _ warning: SubmissionWarning, in id: UUID, of user: UUID, _ transaction: Transaction
+  ) async throws(DatabaseError) {
+    try await transaction.execute(Self.warn(warning, id, user))
+  }
+
+  /// Forgets what went well after all.
+  public func settle(_ reason: String, step: Int, in id: UUID, of user: UUID, _ transaction: Transaction) async throws(DatabaseError) {
+    try await transaction.execute(
+      """
+      delete from onboarding.submission_warning
+      where user_id = \(user) and submission_id = \(id) and step = \(Int32(step)) and reason = \(reason)
+      """)
+  }
+
+  /// Notes that what failed is tried again.
+  public func setRound(_ round: Int, of id: UUID, _ user: UUID, in transaction: Transaction) async throws(DatabaseError) {
+    try await transaction.execute(
+      "update onboarding.submission set retry_round = \(Int32(round)) where user_id = \(user) and id = \(id)")
+  }
+
+  private static func warn(_ warning: SubmissionWarning, _ id: UUID, _ user: UUID) -> Query {
+    """
+    insert into onboarding.submission_warning (user_id, submission_id, step, reason, message)
+    values (\(user), \(id), \(Int32(warning.step)), \(warning.reason), \(warning.message))
+    on conflict (user_id, submission_id, step, reason) do update set message = excluded.message
+    """
+  }
+}
