@@ -150,6 +150,7 @@ let package = Package(
     floor("Platform/ErrorReasons", "ErrorReasons", ["RPC"]),
     floor("Platform/JOSE", "JOSE", ["JSON", "COpenSSL"], exclude: ["README.md"]),
     floor("Platform/Outbound", "Outbound", ["EventLoop", "CCurl", log], exclude: ["README.md"]),
+    floor("Platform/Multipart", "Multipart", exclude: ["README.md"]),
     floor(
       "Platform/PostgreSQL", "PostgreSQL", ["EventLoop", "CPostgreSQL", "CShims", "COpenSSL", log], exclude: ["README.md"]),
     floor("Platform/Idempotency", "Idempotency", ["EventLoop", "PostgreSQL"], exclude: ["README.md"]),
@@ -188,6 +189,11 @@ let package = Package(
 
     floor(
       "Providers/RevenueCat", "RevenueCatProvider", ["OpenID", "EventLoop", "JSON", "MessagesCore", "Outbound", "RPC", log],
+      exclude: ["README.md"]),
+    floor(
+      "Providers/OpenAI", "OpenAIProvider", ["OpenID", "EventLoop", "JSON", "Multipart", "Outbound"], exclude: ["README.md"]),
+    floor(
+      "Providers/ElevenLabs", "ElevenLabsProvider", ["OpenID", "EventLoop", "JSON", "Multipart", "Outbound", "RPC"],
       exclude: ["README.md"]),
 
     // Services

@@ -48,6 +48,14 @@ public struct OutboundError: Error, Sendable, CustomStringConvertible {
     self.retryAfter = retryAfter
   }
 
+  /// Whether it may go better in a moment. A certificate that is not trusted now is not trusted in a second either.
+  public var mayPass: Bool { [.connectFailed, .timeout, .connectionLost].contains(code) }
+
+  /// Whether the peer may have received the request, and done what it asks for, though there is no answer.
+  public var mayHaveBeenReceived: Bool { !Self.unsent.contains(code) }
+
+  private static let unsent: Set<Code> = [.refusedURL, .invalidRequest, .circuitOpen, .connectFailed, .tlsFailed]
+
   /// The code and the message.
   public var description: String { "\(code): \(message)" }
 }

@@ -53,10 +53,7 @@ public struct RetryPolicy: Sendable, Hashable {
       }
       return asked <= maximumRetryAfter ? max(asked, backoff) : nil
     case .failure(let error):
-      return Self.transient.contains(error.code) ? backoff : nil
+      return error.mayPass ? backoff : nil
     }
   }
-
-  /// What may go better next time. A certificate that is not trusted now is not trusted in a second either.
-  private static let transient: Set<OutboundError.Code> = [.connectFailed, .timeout, .connectionLost]
 }

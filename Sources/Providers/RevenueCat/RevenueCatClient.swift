@@ -71,8 +71,7 @@ public final class RevenueCatClient: Sendable {
     let response: HTTPResponse
     do { response = try await http.send(request) } catch {
       if error.code == .cancelled { throw Failure(error: RevenueCatError(.cancelled), wait: nil) }
-      let mayPass = [.connectFailed, .connectionLost, .timeout].contains(error.code)
-      throw Failure(error: RevenueCatError(.unavailable, detail: "\(error.code)"), wait: mayPass ? .zero : nil)
+      throw Failure(error: RevenueCatError(.unavailable, detail: "\(error.code)"), wait: error.mayPass ? .zero : nil)
     }
     // 201 says that the customer is new.
     guard response.status == 200 || response.status == 201 else { throw Self.failure(response) }

@@ -1,7 +1,7 @@
 /// The `Retry-After` field (RFC 9110, 10.2.3): whole seconds, or a date in the fixed form.
-enum RetryAfter {
+package enum RetryAfter {
   /// The wait that the field asks for, never negative; nil when it is malformed.
-  static func delay(of value: String, unixSeconds: Int64) -> Duration? {
+  package static func delay(of value: String, unixSeconds: Int64) -> Duration? {
     if !value.isEmpty, value.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }) {
       return .seconds(min(Int64(value) ?? .max, 1 << 32))
     }

@@ -1,0 +1,128 @@
+internal import EventLoop
+internal import Glibc
+internal import JSON
+internal import Multipart
+public import OpenID
+internal import Outbound
+internal import RPC
+
+/// Makes, finds and removes voices at ElevenLabs.
+///
+/// Making one is never repeated here: the first attempt may have made it. Whoever lost the answer looks for the voice by its label
+/// first (``voices(labelled:_:)``). Questions and removals are repeated where that may help, within their time.
+public final class ElevenLabsClient: Sendable {
+  private let settings: ElevenLabsSettings
+  private let http: any HTTPSending
+  private let unixSeconds: @Sendable () -> Int64
+
+  /// A client.
+  ///
+  /// - Parameters:
+  ///   - settings: Which account is asked, and how much it is sent.
+  ///   - http: The way out.
+  ///   - unixSeconds: The time of day, in seconds since 1970, for waits that are told as a date; nil for the machine's.
+  public init(_ settings: ElevenLabsSettings, over http: any HTTPSending, unixSeconds: (@Sendable () -> Int64)? = nil) {
+    self.settings = settings
+    self.http = http
+    self.unixSeconds = unixSeconds ?? { Int64(time(nil)) }
+  }
+
+  /// Clones a voice.
+  ///
+  /// - Throws: ``ElevenLabsError``; with ``ElevenLabsError/Code/tooLarge`` or ``ElevenLabsError/Code/invalidRequest`` before anything is
+  ///   sent when there are more samples or bytes than the settings allow, or none.
+  public func addVoice(_ voice: NewVoice) async throws(ElevenLabsError) -> AddedVoice {
+    guard !voice.samples.isEmpty, voice.samples.allSatisfy({ !$0.bytes.isEmpty }), !voice.name.isEmpty else {
+      throw ElevenLabsError(.invalidRequest, reason: "empty")
+    }
+    guard voice.samples.count <= settings.maximumSamples,
+      voice.samples.reduce(0, { $0 + $1.bytes.count }) <= settings.maximumUploadSize
+    else { throw ElevenLabsError(.tooLarge) }
+    var form = MultipartForm()
+    form.addField("name", voice.name)
+    if let description = voice.description { form.addField("description", description) }
+    if !voice.labels.isEmpty {
+      let labels = voice.labels.sorted { $0.key < $1.key }.map { ($0.key, JSONValue.string($0.value)) }
+      form.addField("labels", "\(JSONValue.object(JSONObject(labels)))")
+    }
+    form.addField("remove_background_noise", voice.removesBackgroundNoise ? "true" : "false")
+    for sample in voice.samples {
+      form.addFile("files", filename: sample.filename, mediaType: sample.mediaType, sample.bytes)
+    }
+    let content = form.encoded()
+    var request = request(.post, "/v1/voices/add")
+    request.headers["Content-Type"] = content.contentType
+    request.headers["X-Client-Request-Id"] = voice.requestID
+    request.body = content.body
+    request.timeout = voice.timeout ?? settings.addTimeout
+    request.deadline = voice.deadline
+    request.retry = .never
+    let response = try await send(request)
+    let document = try? JSONParser.parse(response.body)
+    guard let id = document?["voice_id"]?.string, !id.isEmpty else { throw .malformed(response) }
+    return AddedVoice(id: id, requiresVerification: document?["requires_verification"]?.bool ?? false)
+  }
+
+  /// Removes a voice.
+  ///
+  /// - Returns: Whether it was there.
+  public func deleteVoice(_ id: String) async throws(ElevenLabsError) -> Bool {
+    do throws(ElevenLabsError) {
+      _ = try await send(request(.delete, Self.path(of: id)))
+      return true
+    } catch {
+      guard error.code == .voiceNotFound else { throw error }
+      return false
+    }
+  }
+
+  /// A voice by its id; nil when there is none.
+  public func voice(_ id: String) async throws(ElevenLabsError) -> Voice? {
+    let response: HTTPResponse
+    do throws(ElevenLabsError) { response = try await send(request(.get, Self.path(of: id))) } catch {
+      guard error.code == .voiceNotFound else { throw error }
+      return nil
+    }
+    guard let voice = (try? JSONParser.parse(response.body)).flatMap(Voice.init) else { throw .malformed(response) }
+    return voice
+  }
+
+  /// All voices of the account.
+  public func voices() async throws(ElevenLabsError) -> [Voice] {
+    let response = try await send(request(.get, "/v1/voices"))
+    guard let voices = (try? JSONParser.parse(response.body))?["voices"]?.array else { throw .malformed(response) }
+    return voices.compactMap(Voice.init)
+  }
+
+  /// The voices of that name, of which there may be several.
+  public func voices(named name: String) async throws(ElevenLabsError) -> [Voice] {
+    try await voices().filter { $0.name == name }
+  }
+
+  /// The voices with that label.
+  ///
+  /// - Parameters:
+  ///   - name: The label's name.
+  ///   - value: What it has to say.
+  public func voices(labelled name: String, _ value: String) async throws(ElevenLabsError) -> [Voice] {
+    try await voices().filter { $0.labels[name] == value }
+  }
+
+  private static func path(of id: String) -> String { "/v1/voices/" + QueryEncoding.encode(id.utf8) }
+
+  private func request(_ method: HTTPMethod, _ path: String) -> HTTPRequest {
+    var request = HTTPRequest(method, settings.base + path, headers: ["xi-api-key": settings.key, "Accept": "application/json"])
+    request.timeout = settings.timeout
+    // An account has thousands of voices at most, with a kilobyte or two each.
+    request.maximumResponseSize = 16 << 20
+    request.retry = .interactive
+    return request
+  }
+
+  private func send(_ request: HTTPRequest) async throws(ElevenLabsError) -> HTTPResponse {
+    let response: HTTPResponse
+    do { response = try await http.send(request) } catch { throw ElevenLabsError(error) }
+    guard response.status == 200 else { throw ElevenLabsError(response, unixSeconds: unixSeconds()) }
+    return response
+  }
+}

@@ -1,0 +1,98 @@
+/// Why ElevenLabs gave no answer that can be used. Nothing in it is secret, and nothing of what was sent is in it.
+public struct ElevenLabsError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The kind of failure.
+  public struct Code: Sendable, Hashable, CustomStringConvertible {
+    /// The name in logs and metrics.
+    public let description: String
+    /// Whether the same request will fail again.
+    let isPermanent: Bool
+
+    private init(_ description: String, isPermanent: Bool) {
+      self.description = description
+      self.isPermanent = isPermanent
+    }
+
+    /// The request has no form that the server takes.
+    public static let invalidRequest = Code("invalid_request", isPermanent: true)
+    /// The key is wrong.
+    public static let unauthorized = Code("unauthorized", isPermanent: true)
+    /// The account has nothing left to pay with. It is told with status 401, and is no wrong key.
+    public static let quotaExceeded = Code("quota_exceeded", isPermanent: true)
+    /// The account has as many voices as it may have.
+    public static let voiceLimitReached = Code("voice_limit_reached", isPermanent: true)
+    /// The account may not clone voices.
+    public static let cloningNotAllowed = Code("cloning_not_allowed", isPermanent: true)
+    /// The key may not do this.
+    public static let forbidden = Code("forbidden", isPermanent: true)
+    /// There is no such voice.
+    public static let voiceNotFound = Code("voice_not_found", isPermanent: true)
+    /// The recordings are larger, or more, than the server takes.
+    public static let tooLarge = Code("too_large", isPermanent: true)
+    /// Refused with some other status below 500.
+    public static let refused = Code("refused", isPermanent: true)
+    /// The URL or a header is none that may be sent; nothing was.
+    public static let misconfigured = Code("misconfigured", isPermanent: true)
+    /// Too much was asked of late: come back later.
+    public static let rateLimited = Code("rate_limited", isPermanent: false)
+    /// Too much is under way at once: come back when something of ours is done.
+    public static let concurrencyLimited = Code("concurrency_limited", isPermanent: false)
+    /// The server has too much to do.
+    public static let overloaded = Code("overloaded", isPermanent: false)
+    /// The server broke.
+    public static let serverFailed = Code("server_failed", isPermanent: false)
+    /// The time was up.
+    public static let timeout = Code("timeout", isPermanent: false)
+    /// Nobody there, or nobody who can be trusted.
+    public static let unreachable = Code("unreachable", isPermanent: false)
+    /// The connection ended before the answer was whole.
+    public static let connectionLost = Code("connection_lost", isPermanent: false)
+    /// The host failed too often of late; nothing was sent.
+    public static let circuitOpen = Code("circuit_open", isPermanent: false)
+    /// The answer is not what it should be.
+    public static let malformedAnswer = Code("malformed_answer", isPermanent: false)
+    /// Nobody waits any more.
+    public static let cancelled = Code("cancelled", isPermanent: false)
+  }
+
+  /// The kind.
+  public let code: Code
+  /// The status of the answer, where there was one.
+  public let status: Int?
+  /// The server's own name for the error, such as `voice_limit_reached`, where it gave one that is a name.
+  public let reason: String?
+  /// When another attempt makes sense, where that is known.
+  public let retryAfter: Duration?
+  /// The server's id of the request, for its support.
+  public let requestID: String?
+  /// Whether the server may have done what was asked though its answer is lost: a voice may be there.
+  public let mayHaveTakenEffect: Bool
+
+  /// An error.
+  ///
+  /// - Parameters:
+  ///   - code: The kind.
+  ///   - status: The status of the answer.
+  ///   - reason: The server's own name for the error.
+  ///   - retryAfter: When another attempt makes sense.
+  ///   - requestID: The server's id of the request.
+  ///   - mayHaveTakenEffect: Whether the work may have been done.
+  public init(
+    _ code: Code, status: Int? = nil, reason: String? = nil, retryAfter: Duration? = nil, requestID: String? = nil,
+    mayHaveTakenEffect: Bool = false
+  ) {
+    self.code = code
+    self.status = status
+    self.reason = reason
+    self.retryAfter = retryAfter
+    self.requestID = requestID
+    self.mayHaveTakenEffect = mayHaveTakenEffect
+  }
+
+  /// Whether there is no use in sending the same request again.
+  public var isPermanent: Bool { code.isPermanent }
+
+  /// The kind, the status and the server's name for the error.
+  public var description: String {
+    "\(code)" + (status.map { ": status \($0)" } ?? "") + (reason.map { " \($0)" } ?? "")
+  }
+}

@@ -1,0 +1,61 @@
+internal import JSON
+internal import OpenID
+internal import Outbound
+
+extension OpenAIError {
+  /// Why there was no answer.
+  init(_ error: OutboundError) {
+    let code: Code =
+      switch error.code {
+      case .refusedURL, .invalidRequest, .tooManyRedirects: .misconfigured
+      case .circuitOpen: .circuitOpen
+      // Whom we do not trust now we may trust again: certificates are renewed.
+      case .connectFailed, .tlsFailed: .unreachable
+      case .timeout: .timeout
+      case .responseTooLarge, .malformedResponse: .malformedAnswer
+      case .cancelled: .cancelled
+      default: .connectionLost
+      }
+    self.init(code, retryAfter: error.retryAfter, mayHaveTakenEffect: error.mayHaveBeenReceived)
+  }
+
+  /// What a status other than 200 means. Its message is left where it is: it may quote what was asked.
+  init(_ response: HTTPResponse, unixSeconds: Int64) {
+    // whisper.cpp's errors are a text; a proxy's are no JSON at all.
+    let error = (try? JSONParser.parse(response.body))?["error"]
+    let names = [error?["code"]?.string, error?["type"]?.string].compactMap(\.self).filter(\.isPlainName)
+    let code: Code =
+      switch response.status {
+      case 400 where names.contains("context_length_exceeded"): .contextTooLong
+      case 400, 422: .invalidRequest
+      case 401: .unauthorized
+      case 402: .quotaExceeded
+      case 403: .forbidden
+      case 404: .modelNotFound
+      case 408, 409, 425: .conflict
+      case 413: .tooLarge
+      case 429 where names.contains("insufficient_quota") || names.contains("billing_hard_limit_reached"): .quotaExceeded
+      case 429: .rateLimited
+      case 503, 529: .overloaded
+      case 500...: .serverFailed
+      default: .refused
+      }
+    self.init(
+      code, status: response.status, reason: names.first,
+      retryAfter: code.isPermanent ? nil : RateLimitReset.wait(response.headers, unixSeconds: unixSeconds),
+      requestID: response.requestID,
+      // A gateway answers 502 and 504 for a server that may be done; 503 and 529 turn requests away before they begin.
+      mayHaveTakenEffect: code == .serverFailed)
+  }
+
+  /// An answer with status 200 that cannot be read: it is paid for.
+  static func malformed(_ response: HTTPResponse, _ what: String) -> OpenAIError {
+    OpenAIError(
+      .malformedAnswer, status: response.status, reason: what, requestID: response.requestID, mayHaveTakenEffect: true)
+  }
+}
+
+extension HTTPResponse {
+  /// The server's id of the request, where it is short enough to be one.
+  var requestID: String? { headers["x-request-id"].flatMap { $0.utf8.count <= 128 ? $0 : nil } }
+}
