@@ -96,6 +96,7 @@ let package = Package(
   products: [
     .executable(name: "parley", targets: ["parley"]),
     .executable(name: "parley-auth", targets: ["parley-auth"]),
+    .executable(name: "parley-onboarding", targets: ["parley-onboarding"]),
     .executable(name: "parley-sandbox", targets: ["parley-sandbox"]),
     .executable(name: "protoc-gen-parley", targets: ["protoc-gen-parley"]),
   ],
@@ -170,6 +171,8 @@ let package = Package(
       "Platform/Jobs", "Jobs", ["EventLoop", "MessagesCore", "MessagesWire", "PostgreSQL", "ServiceKit", "Telemetry", log],
       exclude: ["README.md"]),
 
+    floor("Platform/Audio", "Audio", ["EventLoop"]),
+
     // API and providers
     floor("API", "ParleyAPI", ["MessagesCore", "RPC", "WellKnown"], exclude: ["README.md"]),
     floor("Providers/OpenID", "OpenID", ["EventLoop", "JOSE", "JSON", "Outbound", "Telemetry", log], exclude: ["README.md"]),
@@ -210,6 +213,13 @@ let package = Package(
 
     floor("Services/Onboarding/Domain", "OnboardingDomain", ["JSON"]),
     floor("Services/Onboarding/Store", "OnboardingStore", ["OnboardingDomain", "Idempotency", "Jobs", "Limits", "PostgreSQL"]),
+    floor(
+      "Services/Onboarding/API", "OnboardingAPI",
+      [
+        "OnboardingDomain", "OnboardingStore", "ParleyAPI", "ParleyProvider", "OpenAIProvider", "ElevenLabsProvider", "Audio",
+        "Blobs", "Multipart", "ServiceKit", "ErrorReasons", "EventLoop", "Idempotency", "Jobs", "JOSE", "JSON", "Limits",
+        "MessagesCore", "Outbound", "PostgreSQL", "RPC", "RPCServer", "Telemetry", "WellKnown", log, metrics,
+      ]),
 
     // Client library
     floor(
@@ -218,6 +228,7 @@ let package = Package(
 
     // Executables
     executable("parley-auth", at: "Sources/Executables/parley-auth", ["AuthAPI", "ServiceKit"]),
+    executable("parley-onboarding", at: "Sources/Executables/parley-onboarding", ["OnboardingAPI", "ServiceKit"]),
     executable(
       "parley", at: "Sources/Executables/parley",
       [

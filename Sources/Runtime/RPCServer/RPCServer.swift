@@ -33,9 +33,11 @@ public final class RPCServer: Sendable {
     let observer = interceptors.first?.observer
     let inner = observer == nil ? interceptors : Array(interceptors.dropFirst())
     let methods = services.flatMap(\.methods).map { route in
-      RouteEntry(route.method.path, .rpc(ServedMethod(route.intercepted(by: inner))))
+      RouteEntry(
+        route.method.path,
+        .rpc(ServedMethod(route.intercepted(by: inner), maximumRequestBytes: configuration.maximumRequestBytes)))
     }
-    let routes = RouteTable(methods + http.map { RouteEntry($0.path, .http($0.handler)) })
+    let routes = RouteTable(methods + http.map { RouteEntry($0.path, .http($0.handler), maximumBodyBytes: $0.maximumBodyBytes) })
     let gate = AcceptGate(configuration.accept)
     let budgets = ServerBudgets(configuration)
     self.gate = gate

@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import HTTP2
 internal import Logging
 internal import RPC
 internal import RPCServer
@@ -60,6 +61,7 @@ struct ServerAssembly {
     configuration.maximumCallDuration = settings[StandardKeys.maxCallDuration]
     configuration.cors = policy
     configuration.takeLimits(from: settings)
+    configuration.makeRoom(for: parts)
     self.configuration = configuration
     var events = Self.events(log)
     let metrics = ServerMetrics(registry, resources.loops)
@@ -72,7 +74,7 @@ struct ServerAssembly {
   }
 
   func server(on loops: EventLoopGroup) -> RPCServer {
-    let http = parts.http.map { HTTPRoute($0.path, middleware($0.path).wrapping($0.handler)) }
+    let http = parts.http.map { HTTPRoute($0.path, maximumBodyBytes: $0.maximumBodyBytes, middleware($0.path).wrapping($0.handler)) }
     return RPCServer(
       on: loops, services: services, interceptors: interceptors, http: http,
       fallback: middleware("other").wrapping(parts.fallback),
@@ -99,5 +101,16 @@ struct ServerAssembly {
     events.connectionFailed = { peer, error in log.debug("connection failed", metadata: ["peer": "\(peer)", "error": "\(error)"])
     }
     return events
+  }
+}
+
+extension RPCServerConfiguration {
+  /// A method or a route that takes more than others gets the room for it: twice its largest request for one connection, since only
+  /// half of that is for requests that are waited for whole, and for two of them at once in the process; others wait.
+  fileprivate mutating func makeRoom(for parts: ServiceParts) {
+    let methods = parts.services.flatMap(\.methods).compactMap { $0.requestLimit?.bytes }
+    guard let largest = (methods + parts.http.compactMap(\.maximumBodyBytes)).max(), largest > http2.requestBytes / 4 else { return }
+    http2.requestBytes = max(http2.requestBytes, 2 * largest + (1 << 20))
+    http2.processRequestBytes = max(http2.processRequestBytes, 2 * http2.requestBytes)
   }
 }

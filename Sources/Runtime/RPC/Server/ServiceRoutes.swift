@@ -12,6 +12,8 @@ public struct MethodRoute: Sendable {
   /// Whether its calls go on for as long as their callers like and mean nothing to anybody: a server that drains ends them as
   /// UNAVAILABLE instead of waiting for them.
   public var endsWithServer = false
+  /// How large its requests may be; nil for what holds for all methods of the server.
+  public var requestLimit: RequestLimit?
 
   /// Joins a method with the code that serves it.
   public init(_ method: MethodInfo, _ serve: @escaping Serve) {
@@ -76,6 +78,31 @@ public struct MethodRoute: Sendable {
   }
 }
 
+/// How large the requests of one method may be, where that is not what holds for all.
+public struct RequestLimit: Sendable, Hashable {
+  /// The most bytes of one request message, after decompression.
+  public let bytes: Int
+  /// The method that takes more: callers of a larger request are told of it.
+  public let alternative: String
+
+  /// A limit.
+  public init(bytes: Int, alternative: String) {
+    self.bytes = bytes
+    self.alternative = alternative
+  }
+
+  /// What a larger request is answered with: RESOURCE_EXHAUSTED `REQUEST_TOO_LARGE`, whose metadata say `limit` and `alternative`.
+  ///
+  /// - Parameter domain: The package of the method.
+  public func refusal(_ domain: String) -> RPCError {
+    RPCError(
+      .resourceExhausted, "the request has more than \(bytes) bytes: use \(alternative)",
+      details: [
+        .errorInfo(reason: "REQUEST_TOO_LARGE", domain: domain, metadata: ["limit": "\(bytes)", "alternative": alternative])
+      ])
+  }
+}
+
 /// A service and the code that serves its methods.
 public struct ServiceRoutes: Sendable {
   /// The service.
@@ -87,6 +114,20 @@ public struct ServiceRoutes: Sendable {
   public init(_ descriptor: ServiceDescriptor, _ methods: [MethodRoute]) {
     self.descriptor = descriptor
     self.methods = methods
+  }
+
+  /// These routes, with one method whose requests may be larger or must be smaller than others'.
+  ///
+  /// - Parameters:
+  ///   - method: Its name, `Complete`. A name that the service does not have is a programmer's mistake.
+  ///   - limit: The limit.
+  public func limiting(_ method: String, to limit: RequestLimit) -> ServiceRoutes {
+    var routes = self
+    guard let index = routes.methods.firstIndex(where: { $0.method.name == method }) else {
+      preconditionFailure("\(descriptor.name) has no method \(method)")
+    }
+    routes.methods[index].requestLimit = limit
+    return routes
   }
 
   /// These routes, with calls that a server ends when it drains: see ``MethodRoute/endsWithServer``.

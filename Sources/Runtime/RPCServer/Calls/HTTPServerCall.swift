@@ -28,7 +28,7 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
 
   func streamReceivedData(_ stream: HTTP2Stream) {
     guard !isAnswered else { return stream.consume(stream.inbound.count) }
-    if stream.inbound.count > server.configuration.maximumHTTPBodyBytes {
+    if stream.inbound.count > maximumBodyBytes {
       answer(refusal(413, "content too large\n", stream), toHead: false)
       stream.consume(stream.inbound.count)
     } else {
@@ -36,9 +36,11 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
     }
   }
 
+  private var maximumBodyBytes: Int { route?.maximumBodyBytes ?? server.configuration.maximumHTTPBodyBytes }
+
   /// What the body may come to: what its length says, or the most that it may have.
   private func expectedBytes(_ stream: HTTP2Stream) -> Int {
-    let limit = server.configuration.maximumHTTPBodyBytes
+    let limit = maximumBodyBytes
     return stream.headers.text(named: "content-length").flatMap(Int.init).map { min($0, limit) } ?? limit
   }
 

@@ -20,13 +20,13 @@ extension RPCServerCall {
     guard let stream else { throw RPCError(.cancelled, "the caller is gone") }
     guard form.wire != .connectUnary else { return try bareRequest(stream) }
     let bytes = stream.inbound.bytes
-    switch Envelope.parse(bytes, maximumBytes: server.configuration.maximumRequestBytes) {
+    switch Envelope.parse(bytes, maximumBytes: maximumRequestBytes) {
     case .complete(let envelope):
       guard envelope.end == bytes.count else { throw RPCError(.unimplemented, "the call has more than one request message") }
       return try decode(envelope, bytes)
     case .empty: throw RPCError(.unimplemented, "the call ended without a request message")
     case .incomplete: throw RPCError(.internal, "the request message is cut off")
-    case .tooLarge(let size): throw .messageTooLarge(size, limit: server.configuration.maximumRequestBytes)
+    case .tooLarge(let size): throw tooLarge(size)
     }
   }
 
@@ -52,7 +52,7 @@ extension RPCServerCall {
     traffic.received += bytes.count
     requestWasCompressed = form.requestCompression != .identity && !bytes.isEmpty
     return try server.coding.decode(
-      M.self, bytes, form, isCompressed: requestWasCompressed, maximumBytes: server.configuration.maximumRequestBytes)
+      M.self, bytes, form, isCompressed: requestWasCompressed, maximumBytes: maximumRequestBytes)
   }
 
   // MARK: Reading
@@ -78,7 +78,7 @@ extension RPCServerCall {
       throw RPCError(.internal, "a message is compressed, but no \(form.wire.encodingHeader) was named")
     }
     return try server.coding.decode(
-      M.self, content, form, isCompressed: requestWasCompressed, maximumBytes: server.configuration.maximumRequestBytes)
+      M.self, content, form, isCompressed: requestWasCompressed, maximumBytes: maximumRequestBytes)
   }
 
   // MARK: Writing

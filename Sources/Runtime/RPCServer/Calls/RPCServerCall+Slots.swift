@@ -21,7 +21,7 @@ extension RPCServerCall {
     let inbound = stream.inbound
     let bytes = inbound.bytes
     // Whatever is not as usual is told apart elsewhere.
-    guard case .complete(let envelope) = Envelope.parse(bytes, maximumBytes: server.configuration.maximumRequestBytes),
+    guard case .complete(let envelope) = Envelope.parse(bytes, maximumBytes: maximumRequestBytes),
       envelope.flags == 0
     else { return nil }
     if case .unary = kind {

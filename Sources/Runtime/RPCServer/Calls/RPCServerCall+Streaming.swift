@@ -10,14 +10,14 @@ extension RPCServerCall {
     while true {
       guard let stream, !isAnswered else { throw RPCError(.cancelled, "the call is over") }
       let bytes = stream.inbound.bytes
-      switch Envelope.parse(bytes, maximumBytes: server.configuration.maximumRequestBytes) {
+      switch Envelope.parse(bytes, maximumBytes: maximumRequestBytes) {
       case .complete(let envelope):
         let message: M = try decode(envelope, bytes)
         stream.inbound.removeFirst(envelope.end)
         stream.taken()
         return message
       case .tooLarge(let size):
-        throw .messageTooLarge(size, limit: server.configuration.maximumRequestBytes)
+        throw tooLarge(size)
       case .empty where stream.isRemoteClosed:
         return nil
       case .incomplete where stream.isRemoteClosed:

@@ -20,6 +20,8 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   var route: ServedMethod?
   /// That of the method, at hand for every message.
   var kind = MethodKind.unary
+  /// The same of the largest request.
+  var maximumRequestBytes = 0
   var form: CallForm
   /// The query and the message of a call that came by GET.
   var getCall: (query: String, message: [UInt8])?
@@ -119,6 +121,7 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   }
 
   private func begin() {
+    maximumRequestBytes = route.unsafelyUnwrapped.maximumRequestBytes
     // Also before the request is whole: it may never become so.
     if deadline != nil { server.bound(self) }
     if kind != .unary { start() }
@@ -128,10 +131,10 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
     guard !isAnswered else { return discardInput() }
     guard receivers.isEmpty else { return wake(&receivers) }
     guard kind == .unary else { return }
-    let limit = server.configuration.maximumRequestBytes
+    let limit = maximumRequestBytes
     guard form.wire != .connectUnary else { return receivedBody(stream, limit) }
     switch Envelope.parse(stream.inbound.bytes, maximumBytes: limit) {
-    case .tooLarge(let size): refuse(.messageTooLarge(size, limit: limit))
+    case .tooLarge(let size): refuse(tooLarge(size))
     case .incomplete(let total):
       // The whole message is needed before anything can happen, and it is bounded: the window may open as soon as there is room.
       if stream.unopenedBytes >= 64 << 10 && stream.openWindow(toHold: total) { stream.inbound.reserve(total) }
@@ -147,7 +150,7 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
     // The body of a GET means nothing.
     guard getCall == nil else { return discardInput() }
     let most = form.requestCompression == .identity ? limit : Envelope.longest(of: limit)
-    guard stream.inbound.count <= most else { return refuse(.messageTooLarge(limit: limit)) }
+    guard stream.inbound.count <= most else { return refuse(tooLarge()) }
     guard stream.unopenedBytes >= 64 << 10 else { return }
     stream.openWindow(toHold: stream.headers.text(named: "content-length").flatMap(Int.init).map { min($0, most) } ?? most)
   }
@@ -183,6 +186,8 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
     task?.cancel()
     wakeWaiters()
   }
+
+  func tooLarge(_ size: Int? = nil) -> RPCError { route.unsafelyUnwrapped.tooLarge(size) }
 
   func discardInput() { stream.map { $0.consume($0.inbound.count) } }
 

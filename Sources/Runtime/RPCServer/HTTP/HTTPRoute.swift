@@ -15,6 +15,9 @@ public struct HTTPServerRequest: Sendable {
   /// The other end of the connection.
   public let peer: Peer
 
+  /// What stands in the place of `:name` in the path of the route: the last segment, as it was sent.
+  public var lastSegment: String { path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? "" }
+
   /// The value of the first header field of this name; nil when there is none.
   public func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 
@@ -77,14 +80,17 @@ public struct HTTPRoute: Sendable {
   /// Answers a request; what it throws is answered with 500 and an incident id.
   public typealias Handler = @Sendable (HTTPServerRequest) async throws -> HTTPServerResponse
 
-  /// The exact path.
+  /// The exact path; or one that ends in `/:name`, which stands for all paths with one segment in that place.
   public let path: String
+  /// The largest body of a request, in bytes; nil for what holds for all routes of the server.
+  public let maximumBodyBytes: Int?
   /// What answers.
   public var handler: Handler
 
   /// Joins a path with what answers.
-  public init(_ path: String, _ handler: @escaping Handler) {
+  public init(_ path: String, maximumBodyBytes: Int? = nil, _ handler: @escaping Handler) {
     self.path = path
+    self.maximumBodyBytes = maximumBodyBytes
     self.handler = handler
   }
 }

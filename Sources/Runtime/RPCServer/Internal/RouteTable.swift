@@ -1,5 +1,6 @@
 internal import Glibc
 internal import RPC
+internal import RPCWire
 
 /// A method and the code that serves it, in one object: calls keep and pass on a single reference.
 final class ServedMethod: Sendable {
@@ -8,12 +9,24 @@ final class ServedMethod: Sendable {
   let serve: MethodRoute.Serve
   /// See ``MethodRoute/endsWithServer``.
   let endsWithServer: Bool
+  /// The largest request.
+  let maximumRequestBytes: Int
+  private let limit: RequestLimit?
 
-  init(_ route: MethodRoute) {
+  init(_ route: MethodRoute, maximumRequestBytes: Int) {
     method = route.method
     kind = route.method.kind
     serve = route.serve
     endsWithServer = route.endsWithServer
+    limit = route.requestLimit
+    self.maximumRequestBytes = limit?.bytes ?? maximumRequestBytes
+  }
+
+  /// What a larger request of so many bytes is answered with; nil where it is not known how many.
+  func tooLarge(_ size: Int? = nil) -> RPCError {
+    if let limit { return limit.refusal(method.service.split(separator: ".").dropLast().joined(separator: ".")) }
+    guard let size else { return .messageTooLarge(limit: maximumRequestBytes) }
+    return .messageTooLarge(size, limit: maximumRequestBytes)
   }
 }
 
@@ -24,17 +37,27 @@ final class RouteEntry: Sendable {
     case http(HTTPRoute.Handler)
   }
 
+  /// The largest body of a plain HTTP request, where the route has a limit of its own.
+  let maximumBodyBytes: Int?
+
   let path: String
   let target: Target
   /// The method, when it leads to one.
   let method: ServedMethod?
   private let pathBytes: [UInt8]
 
-  init(_ path: String, _ target: Target) {
+  init(_ path: String, _ target: Target, maximumBodyBytes: Int? = nil) {
     self.path = path
     self.target = target
+    self.maximumBodyBytes = maximumBodyBytes
     method = if case .rpc(let method) = target { method } else { nil }
     pathBytes = Array(path.utf8)
+  }
+
+  /// A route whose last segment is a name, `/clips/:user`, as the part before that; nil for any other.
+  var family: String? {
+    guard case .http = target, let slash = path.lastIndex(of: "/"), path[slash...].hasPrefix("/:") else { return nil }
+    return String(path[...slash])
   }
 
   @inline(__always)
@@ -50,11 +73,14 @@ struct RouteTable: Sendable {
   /// What `entries` holds, without a reference to count for each look.
   private var slots: [Unmanaged<RouteEntry>?]
   private let mask: Int
+  /// Routes that stand for all paths with one more segment, by what comes before that.
+  private let families: [(prefix: [UInt8], entry: RouteEntry)]
 
   init(_ entries: [RouteEntry]) {
     var size = 16
     while size < entries.count * 2 { size *= 2 }
     self.entries = entries
+    families = entries.compactMap { entry in entry.family.map { (Array($0.utf8), entry) } }
     slots = Array(repeating: nil, count: size)
     mask = size - 1
     for entry in entries {
@@ -73,7 +99,12 @@ struct RouteTable: Sendable {
       if entry._withUnsafeGuaranteedRef({ $0.matches(path) }) { return entry }
       index = (index + 1) & mask
     }
-    return nil
+    return families.isEmpty ? nil : family(of: path)
+  }
+
+  private func family(of path: UnsafeRawBufferPointer) -> Unmanaged<RouteEntry>? {
+    guard let slash = path.lastIndex(of: UInt8(ascii: "/")), slash + 1 < path.count else { return nil }
+    return families.first { $0.prefix.elementsEqual(path[...slash]) }.map { .passUnretained($0.entry) }
   }
 
   /// Only registered paths are in the table, so nobody outside chooses what collides in it: speed is all that counts.

@@ -86,6 +86,14 @@ public struct IdentityStore: Sendable {
       """)
   }
 
+  /// Has a person understood anew.
+  ///
+  /// - Returns: 1 where there is anything to understand, else 0.
+  public func reopen(of user: UUID, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError) -> Int {
+    try await transaction.execute(
+      "update onboarding.identity set failure = 'pending', updated_at = \(now) where user_id = \(user)")
+  }
+
   /// Keeps a person's own word, or takes it back.
   public func correct(
     _ name: String, _ value: String?, of user: UUID, at now: Timestamp, in transaction: Transaction

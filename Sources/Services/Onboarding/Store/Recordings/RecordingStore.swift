@@ -9,8 +9,10 @@ public struct RecordingStore: Sendable {
   public init(_ database: Database) { self.database = database }
 
   /// The recordings that are answers of a person, each once, in the order of the steps.
-  public func recordings(of user: UUID) async throws(DatabaseError) -> [KeptRecording] {
-    try await database.rows(
+  public func recordings(
+    of user: UUID, on place: (any QueryRunning)? = nil
+  ) async throws(DatabaseError) -> [KeptRecording] {
+    try await (place ?? database).rows(
       """
       select \(part: KeptRecording.columns) from onboarding.recording as recording
       where recording.user_id = \(user) and exists (
@@ -125,7 +127,7 @@ public struct RecordingStore: Sendable {
       """)
   }
 
-  /// Has recordings written down anew.
+  /// Has recordings written down anew, but those that are damaged.
   ///
   /// - Returns: How many.
   public func reopen(
@@ -134,7 +136,7 @@ public struct RecordingStore: Sendable {
     try await transaction.execute(
       """
       update onboarding.recording set state = 'pending', reason = '', updated_at = \(now)
-      where user_id = \(user) and state = any(\(states.map(\.rawValue)))
+      where user_id = \(user) and state = any(\(states.map(\.rawValue))) and reason not like 'audio%'
         and digest in (select recording from onboarding.answer where user_id = \(user) and recording is not null)
       """)
   }

@@ -1,0 +1,7 @@
+internal import OnboardingAPI
+internal import ServiceKit
+
+/// `parley-onboarding`.
+@main struct ParleyOnboarding: ServiceCommand {
+  static let service = OnboardingService.self
+}

@@ -1,0 +1,32 @@
+internal import ElevenLabsProvider
+internal import OnboardingDomain
+
+/// Voices at ElevenLabs. Each carries the key that it was asked for under, by which it is found when the answer was lost.
+struct ElevenLabsVoices: VoiceCloning {
+  let client: ElevenLabsClient
+
+  private static let label = "parley_key"
+
+  func clone(_ name: String, of samples: [SpokenSample], key: String) async throws(ProviderFailure) -> String {
+    do throws(ElevenLabsError) {
+      if let made = try await client.voices(labelled: Self.label, key).first { return made.id }
+      var voice = NewVoice(
+        name: name, samples: samples.map { .init(filename: $0.filename, mediaType: $0.mediaType, bytes: $0.bytes) },
+        requestID: key)
+      voice.labels = [Self.label: key]
+      return try await client.addVoice(voice).id
+    } catch {
+      throw ProviderFailure(error)
+    }
+  }
+
+  func delete(_ voice: String) async throws(ProviderFailure) {
+    do throws(ElevenLabsError) { _ = try await client.deleteVoice(voice) } catch { throw ProviderFailure(error) }
+  }
+}
+
+extension ProviderFailure {
+  init(_ error: ElevenLabsError) {
+    self.init(error.code.description, isTemporary: !error.isPermanent, retryAfter: error.retryAfter, error.description)
+  }
+}

@@ -1,0 +1,208 @@
+internal import ErrorReasons
+internal import JSON
+internal import JOSE
+internal import Limits
+internal import MessagesCore
+internal import Multipart
+internal import OnboardingDomain
+internal import ParleyAPI
+internal import PostgreSQL
+internal import RPC
+internal import RPCServer
+internal import ServiceKit
+
+/// The first app's paths, with the handlers of the RPCs behind them.
+struct OnboardingHTTPRoutes: Sendable {
+  let onboarding: OnboardingHandlers
+  let voices: VoiceHandlers
+  let admin: OnboardingAdminHandlers
+  let subscriptions: SubscriptionAuthenticator
+  let limiter: any RateLimiter
+  let proxies: TrustedProxies
+  /// What opens the paths under `/debug`; nil keeps them closed.
+  let debugToken: String?
+  let now: @Sendable () -> Timestamp
+
+  var routes: [HTTPRoute] {
+    [
+      paid("POST", "/onboarding/v3/complete", maximumBodyBytes: SubmissionLimits.message, complete),
+      paid("POST", "/onboarding/extract-data") { _, user in try Self.json(try await onboarding.reExtract(of: user)) },
+      paid("POST", "/transcribe/audio", maximumBodyBytes: SubmissionLimits.transcription + (64 << 10)) { request, _ in
+        try await transcribe(request)
+      },
+      paid("POST", "/voice/clone", clone), paid("POST", "/api/settings/voice-reclone", clone),
+      paid("GET", "/api/identity/voice-clips/:user") { request, user in
+        try Self.mustOwn(request.lastSegment, user)
+        return try Self.json(try await voices.clips(of: user), emitsDefaults: true)
+      },
+      route("POST", "/onboarding/analyze-voice", maximumBodyBytes: SubmissionLimits.recording + (64 << 10), analyzeVoice),
+      debug("/debug/onboarding/retry-transcription/:user") { request, user in
+        let count = try await admin.retryTranscription(of: user, silentToo: request.queryValue("silent") == "true")
+        return ["success": true, "recordings": .number(JSONNumber(count))]
+      },
+      debug("/debug/onboarding/retry-identity-extraction/:user") { _, user in
+        ["success": true, "started": .bool(try await admin.retryExtraction(of: user))]
+      },
+    ]
+  }
+
+  // MARK: What answers
+
+  private func complete(_ request: HTTPServerRequest, _ user: UUID) async throws -> HTTPServerResponse {
+    let message: CompleteRequest
+    do throws(DecodeError) { message = try CompleteRequest(json: request.body, options: JSONDecodingOptions(ignoresUnknownFields: true)) } catch {
+      throw OnboardingRefusal.invalid(field: "body", "the body is not what is expected: \(error)").rpcError
+    }
+    try Self.mustOwn(message.userID, user)
+    return try Self.json(try await onboarding.complete(message, of: user), emitsDefaults: true)
+  }
+
+  private func clone(_ request: HTTPServerRequest, _ user: UUID) async throws -> HTTPServerResponse {
+    let voice = try await voices.clone(for: user).voice
+    return .json(
+      202, JSONValue.object(["success": true, "voiceId": voice.flatMap { $0.voiceID.isEmpty ? nil : .string($0.voiceID) } ?? .null])
+        .encoded())
+  }
+
+  private func transcribe(_ request: HTTPServerRequest) async throws -> HTTPServerResponse {
+    let (audio, type) = try Self.recording(in: request)
+    let answer: TranscribeResponse
+    do throws(OnboardingRefusal) {
+      answer = try await words(audio, type)
+    } catch {
+      throw error.rpcError
+    }
+    return try Self.json(answer, emitsDefaults: true)
+  }
+
+  private func words(_ audio: [UInt8], _ type: String) async throws(OnboardingRefusal) -> TranscribeResponse {
+    do { return try await onboarding.transcription.words(of: audio, declared: type) } catch let refusal as OnboardingRefusal {
+      throw refusal
+    } catch {
+      throw .providerUnavailable(word: "cancelled", retryAfter: nil)
+    }
+  }
+
+  /// Somebody without an account has a recording written down: a few in a minute from one address, and nothing is kept.
+  private func analyzeVoice(_ request: HTTPServerRequest) async throws -> HTTPServerResponse {
+    let (audio, type) = try Self.recording(in: request)
+    guard audio.count <= SubmissionLimits.recording else {
+      throw OnboardingRefusal.badRecording(field: "audio", word: "audio_too_large").rpcError
+    }
+    let session = try Self.field("sessionId", in: request)
+    guard let session, !session.isEmpty else {
+      throw OnboardingRefusal.invalid(field: "sessionId", "the session is missing").rpcError
+    }
+    let answer = try await limiter.take(
+      "analyze-voice/\(proxies.client(of: request).limitKey)", BucketRate(perMinute: 6, burst: 6), at: now())
+    if let until = answer.refusedUntil {
+      throw RPCError(
+        .resourceExhausted, "too many recordings from this address",
+        details: [
+          .errorInfo(reason: "RATE_LIMITED", domain: OnboardingRefusal.domain, metadata: [:]),
+          .retryInfo(until.duration(since: now())),
+        ])
+    }
+    return try Self.json(try await words(audio, type), emitsDefaults: true)
+  }
+
+  // MARK: Requests
+
+  /// The recording of a form, or of a body that is one.
+  private static func recording(in request: HTTPServerRequest) throws -> (bytes: [UInt8], type: String) {
+    let type = request.header("content-type") ?? ""
+    guard type.lowercased().hasPrefix("multipart/form-data") else {
+      guard !request.body.isEmpty else { throw OnboardingRefusal.invalid(field: "audio", "the recording is missing").rpcError }
+      return (request.body, type.hasPrefix("audio/") ? type : "")
+    }
+    let form = try form(of: request)
+    guard let part = form["audio"] ?? form["file"], !part.bytes.isEmpty else {
+      throw OnboardingRefusal.invalid(field: "audio", "the recording is missing").rpcError
+    }
+    return (Array(part.bytes), part.mediaType.flatMap { $0.hasPrefix("audio/") ? $0 : nil } ?? "")
+  }
+
+  private static func field(_ name: String, in request: HTTPServerRequest) throws -> String? {
+    guard request.header("content-type")?.lowercased().hasPrefix("multipart/form-data") == true else {
+      return request.queryValue(name)
+    }
+    return try form(of: request)[name].map { String(decoding: $0.bytes, as: UTF8.self) }
+  }
+
+  private static func form(of request: HTTPServerRequest) throws -> MultipartBody {
+    do throws(MultipartError) {
+      return try MultipartBody(parsing: request.body, contentType: request.header("content-type") ?? "")
+    } catch {
+      throw OnboardingRefusal.invalid(field: "body", "the form cannot be read: \(error.code)").rpcError
+    }
+  }
+
+  private static func mustOwn(_ named: String, _ user: UUID) throws(RPCError) {
+    guard named.isEmpty || UUID(named) == user else {
+      throw RPCError(
+        .permissionDenied, "that account is not yours",
+        details: [.errorInfo(reason: "NOT_YOUR_OWN", domain: OnboardingRefusal.domain, metadata: [:])])
+    }
+  }
+
+  private static func json(_ message: some Message, emitsDefaults: Bool = false) throws -> HTTPServerResponse {
+    .json(200, try message.jsonBytes(options: JSONEncodingOptions(writesDefaults: emitsDefaults)))
+  }
+
+  // MARK: Routes
+
+  private func route(
+    _ method: String, _ path: String, maximumBodyBytes: Int? = nil,
+    _ answer: @escaping @Sendable (HTTPServerRequest) async throws -> HTTPServerResponse
+  ) -> HTTPRoute {
+    HTTPRoute(path, maximumBodyBytes: maximumBodyBytes) { request in
+      guard request.method == method else {
+        return .text(405, "method not allowed", headers: [("allow", "\(method), OPTIONS")])
+      }
+      var response: HTTPServerResponse
+      do { response = try await answer(request) } catch let error as RPCError { response = Self.failure(error) }
+      response.headers += [("cache-control", "no-store"), ("x-content-type-options", "nosniff")]
+      return response
+    }
+  }
+
+  /// A path for those who have a session and a subscription.
+  private func paid(
+    _ method: String, _ path: String, maximumBodyBytes: Int? = nil,
+    _ answer: @escaping @Sendable (HTTPServerRequest, UUID) async throws -> HTTPServerResponse
+  ) -> HTTPRoute {
+    route(method, path, maximumBodyBytes: maximumBodyBytes) { request in
+      let fields = request.headerValues("authorization")
+      let caller = try await subscriptions.caller(presenting: fields.count == 1 ? fields[0] : nil)
+      return try await answer(request, caller.userID)
+    }
+  }
+
+  /// A path for whoever has the debug token. In production it is not set, and the paths are closed.
+  private func debug(
+    _ path: String, _ answer: @escaping @Sendable (HTTPServerRequest, UUID) async throws -> JSONObject
+  ) -> HTTPRoute {
+    route("POST", path) { request in
+      let shown = request.headerValues("x-debug-access")
+      guard let debugToken, shown.count == 1,
+        ConstantTime.areEqual(SHA256.digest(Array(shown[0].utf8)), SHA256.digest(Array(debugToken.utf8)))
+      else {
+        return .json(403, JSONValue.object(["success": false, "error": "debug paths are closed"]).encoded())
+      }
+      guard let user = UUID(request.lastSegment) else {
+        throw OnboardingRefusal.invalid(field: "userId", "a UUID").rpcError
+      }
+      return .json(200, JSONValue.object(try await answer(request, user)).encoded())
+    }
+  }
+
+  private static func failure(_ error: RPCError) -> HTTPServerResponse {
+    var body: JSONObject = ["success": false, "error": .string(error.message)]
+    if let reason = error.reason { body["code"] = .string(reason) }
+    if error.httpStatus == 402 { body["requiresSubscription"] = true }
+    var headers: [(name: String, value: String)] = []
+    if let delay = error.retryAfter { headers.append(("retry-after", "\(delay.wholeSecondsUp)")) }
+    if error.httpStatus == 401 { headers.append(("www-authenticate", "Bearer")) }
+    return .json(error.httpStatus, JSONValue.object(body).encoded(), headers: headers)
+  }
+}

@@ -1,0 +1,72 @@
+internal import Audio
+internal import OnboardingDomain
+internal import OnboardingStore
+internal import ParleyAPI
+internal import PostgreSQL
+internal import WellKnown
+
+/// Has stored answers understood once more.
+struct ExtractionDesk: Sendable {
+  let database: Database
+  let answers: AnswerStore
+  let submissions: SubmissionStore
+  let identities: IdentityStore
+  let pipeline: SubmissionPipeline
+  let now: @Sendable () -> Timestamp
+
+  func again(of user: UUID) async throws -> ReExtractResponse {
+    guard try await !answers.answers(of: user).isEmpty else { throw OnboardingRefusal.noAnswers }
+    let newest = try await submissions.newest(of: user)
+    if let newest, newest.doneAt == nil { throw OnboardingRefusal.running(submission: newest.id.description) }
+    let extraction = try await pipeline.extraction(of: user, key: "\(UUID.v7(at: now()))/identity")
+    try await database.transaction { transaction in
+      try await submissions.lock(user, in: transaction)
+      try await pipeline.keep(extraction, name: newest?.name ?? "User", of: user, in: transaction)
+    }
+    let fields = try await identities.facts(of: user).count
+    return .init(
+      success: fields > 0 && extraction.word == nil, fieldsExtracted: Int32(fields), error: extraction.word,
+      extractedAt: .init(now()))
+  }
+}
+
+/// Writes recordings down that are not kept.
+struct TranscriptionDesk: Sendable {
+  let inspector: any RecordingInspecting
+  let transcriber: any Transcribing
+  let now: @Sendable () -> Timestamp
+
+  func words(of audio: [UInt8], declared: String) async throws -> TranscribeResponse {
+    guard audio.count <= SubmissionLimits.transcription else {
+      throw OnboardingRefusal.badRecording(field: "audio", word: "audio_too_large")
+    }
+    let sample: SpokenSample
+    do throws(SpokenRecording.Refused) {
+      let format = try SpokenRecording.format(ofFirst: audio, declared: declared)
+      sample = SpokenSample(filename: "recording.\(format.fileExtension)", mediaType: format.mediaType, bytes: audio)
+    } catch {
+      throw OnboardingRefusal.badRecording(field: "audio", word: error.word)
+    }
+    do throws(ProviderFailure) { return try await words(of: sample) } catch {
+      try Task.checkCancellation()
+      guard error.isTemporary || !error.reason.hasPrefix("audio_") else {
+        throw OnboardingRefusal.badRecording(field: "audio", word: error.reason)
+      }
+      throw error.isTemporary || error.reason == "not_configured"
+        ? OnboardingRefusal.providerUnavailable(word: error.reason, retryAfter: error.retryAfter)
+        : OnboardingRefusal.notTranscribed(word: error.reason)
+    }
+  }
+
+  private func words(of sample: SpokenSample) async throws(ProviderFailure) -> TranscribeResponse {
+    let facts = try await inspector.inspect(sample)
+    switch facts.loudness {
+    case .silent: return .init(success: false, error: "no_speech", duration: .init(facts.duration))
+    case .tooShort: return .init(success: false, error: "too_short", duration: .init(facts.duration))
+    case .speechPossible: break
+    }
+    let words = try await transcriber.transcribe(sample, key: UUID.v7(at: now()).description)
+    guard !words.isEmpty else { return .init(success: false, error: "no_speech", duration: .init(facts.duration)) }
+    return .init(success: true, text: words, duration: .init(facts.duration))
+  }
+}

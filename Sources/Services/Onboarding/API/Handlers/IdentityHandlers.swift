@@ -1,0 +1,42 @@
+internal import OnboardingDomain
+internal import OnboardingStore
+internal import ParleyAPI
+internal import PostgreSQL
+internal import RPC
+internal import ServiceKit
+
+/// `parley.onboarding.v1.IdentityService`.
+struct IdentityHandlers: IdentityService.Handlers {
+  let database: Database
+  let identities: IdentityStore
+  let steps: StepCatalogue
+  let now: @Sendable () -> Timestamp
+
+  func getIdentity(_ request: GetIdentityRequest, _ call: CallContext) async throws -> GetIdentityResponse {
+    let user = try call.caller.userID
+    return try await refusing {
+      guard let known = try await identities.identity(of: user) else { throw OnboardingRefusal.noIdentity }
+      let facts = try await identities.facts(of: user)
+      return .init(
+        identity: .init(
+          name: known.name, summary: known.summary,
+          fields: IdentityCatalogue.all(steps).compactMap { facts[$0].map { IdentityField($0) } }, failure: known.failure,
+          updatedAt: .init(known.updatedAt)))
+    }
+  }
+
+  func correctIdentity(_ request: CorrectIdentityRequest, _ call: CallContext) async throws -> CorrectIdentityResponse {
+    let user = try call.caller.userID
+    return try await refusing {
+      guard IdentityCatalogue.all(steps).contains(request.name) else { throw OnboardingRefusal.noField }
+      if let value = request.value, !(1...SubmissionLimits.fieldValue).contains(value.count) {
+        throw OnboardingRefusal.invalid(field: "value", "1 to \(SubmissionLimits.fieldValue) characters, or absent")
+      }
+      try await database.transaction { transaction in
+        guard try await identities.identity(of: user) != nil else { throw OnboardingRefusal.noIdentity }
+        try await identities.correct(request.name, request.value, of: user, at: now(), in: transaction)
+      }
+      return .init(field: try await identities.facts(of: user)[request.name].map { IdentityField($0) })
+    }
+  }
+}

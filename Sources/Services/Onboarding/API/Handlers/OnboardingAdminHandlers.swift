@@ -1,0 +1,103 @@
+internal import Jobs
+internal import Logging
+internal import OnboardingDomain
+internal import OnboardingStore
+internal import ParleyAPI
+internal import PostgreSQL
+internal import RPC
+
+/// `parley.onboarding.v1.OnboardingAdminService`: what operators see and set going again.
+struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
+  let database: Database
+  let submissions: SubmissionStore
+  let recordings: RecordingStore
+  let identities: IdentityStore
+  let voices: VoiceStore
+  let watch: SubmissionWatch
+  let jobs: any JobEngine
+  let log: Logger
+  let now: @Sendable () -> Timestamp
+
+  func inspectOnboarding(_ request: InspectOnboardingRequest, _ call: CallContext) async throws -> InspectOnboardingResponse {
+    let user = try Self.user(request.userID)
+    return try await refusing {
+      guard let submission = try await watch.newest(of: user) else { throw OnboardingRefusal.noSubmission }
+      let facts = try await identities.facts(of: user).values
+      let sources = Dictionary(grouping: facts, by: { IdentityField($0).source.rawValue })
+      return .init(
+        submission: submission, recordings: try await recordings.recordings(of: user).map { VoiceClip($0, withWords: false) },
+        fieldsExtracted: Int32(facts.count), voice: Voice(try await voices.voice(of: user)),
+        sources: sources.sorted { $0.key < $1.key }.map { .init(source: .init(rawValue: $0.key), fields: Int32($0.value.count)) })
+    }
+  }
+
+  func retryTranscription(
+    _ request: RetryTranscriptionRequest, _ call: CallContext
+  ) async throws -> RetryTranscriptionResponse {
+    let user = try Self.user(request.userID)
+    return .init(recordings: Int32(try await retryTranscription(of: user, silentToo: request.silentToo)))
+  }
+
+  func retryIdentityExtraction(
+    _ request: RetryIdentityExtractionRequest, _ call: CallContext
+  ) async throws -> RetryIdentityExtractionResponse {
+    .init(isNew: try await retryExtraction(of: try Self.user(request.userID)))
+  }
+
+  func retryVoiceClone(_ request: RetryVoiceCloneRequest, _ call: CallContext) async throws -> RetryVoiceCloneResponse {
+    let user = try Self.user(request.userID)
+    return try await refusing {
+      try await database.transaction { transaction in
+        guard let voice = try await voices.voice(of: user, on: transaction), voice.consentedAt != nil else {
+          throw OnboardingRefusal.noConsent
+        }
+        guard voice.state != .ready else { return .init(isNew: false) }
+        try await voices.begin(of: user, recloning: false, at: now(), in: transaction)
+        let job = try OnboardingJobs.clone.job(user, uniqueKey: user.description, user: user)
+        return .init(isNew: try await jobs.enqueue(job, in: transaction).isNew)
+      }
+    }
+  }
+
+  // MARK: Also by plain HTTP
+
+  /// - Returns: How many recordings are written down again.
+  func retryTranscription(of user: UUID, silentToo: Bool) async throws -> Int {
+    try await again(of: user) { transaction in
+      try await recordings.reopen(
+        of: user, silentToo ? [.failed, .noSpeech, .tooShort] : [.failed], at: now(), in: transaction)
+    }.count
+  }
+
+  /// - Returns: Whether it was not being done already.
+  func retryExtraction(of user: UUID) async throws -> Bool {
+    try await again(of: user) { transaction in
+      // An extraction that is called for is one that has not succeeded.
+      try await identities.reopen(of: user, at: now(), in: transaction)
+    }.isNew
+  }
+
+  private func again(
+    of user: UUID, _ change: (Transaction) async throws -> Int
+  ) async throws -> (count: Int, isNew: Bool) {
+    try await refusing {
+      try await database.transaction { transaction in
+        try await submissions.lock(user, in: transaction)
+        guard let newest = try await submissions.newest(of: user, on: transaction) else { throw OnboardingRefusal.noSubmission }
+        guard newest.doneAt != nil else { throw OnboardingRefusal.running(submission: newest.id.description) }
+        let count = try await change(transaction)
+        guard count > 0 else { return (0, false) }
+        let order = OnboardingJobs.Order(user: user, submission: newest.id, round: OnboardingJobs.operatorsRound)
+        let job = try OnboardingJobs.process.job(order, uniqueKey: "\(newest.id)/operator", user: user)
+        let made = try await jobs.enqueue(job, in: transaction)
+        log.info("an operator has onboarding tried again", metadata: ["user": "\(user)", "submission": "\(newest.id)"])
+        return (count, made.isNew)
+      }
+    }
+  }
+
+  private static func user(_ text: String) throws -> UUID {
+    guard let user = UUID(text) else { throw OnboardingRefusal.invalid(field: "user_id", "a UUID").rpcError }
+    return user
+  }
+}

@@ -1,0 +1,127 @@
+internal import JOSE
+internal import MessagesCore
+internal import OnboardingDomain
+internal import OnboardingStore
+internal import ParleyAPI
+internal import PostgreSQL
+internal import RPC
+internal import ServiceKit
+internal import WellKnown
+
+/// `parley.onboarding.v1.OnboardingService`.
+struct OnboardingHandlers: ParleyAPI.OnboardingService.Handlers {
+  let catalogues: StepCatalogues
+  let answers: AnswerDesk
+  let uploads: UploadDesk
+  let intake: SubmissionIntake
+  let watch: SubmissionWatch
+  let outcomes: SubmissionOutcomes
+  let extraction: ExtractionDesk
+  let transcription: TranscriptionDesk
+  let defaultWait: Duration
+
+  // MARK: Steps and answers
+
+  func listSteps(_ request: ListStepsRequest, _ call: CallContext) async throws -> ListStepsResponse {
+    try refusing { try catalogues.message(version: Int(request.version)) }
+  }
+
+  func saveAnswer(_ request: SaveAnswerRequest, _ call: CallContext) async throws -> SaveAnswerResponse {
+    let user = try call.caller.userID
+    return try await refusing {
+      let kept = try await answers.save(request.answer, step: Int(request.step), of: user)
+      return .init(answered: Int32(kept.answered), isSuperseded: kept.isSuperseded)
+    }
+  }
+
+  func getProgress(_ request: GetProgressRequest, _ call: CallContext) async throws -> GetProgressResponse {
+    let user = try call.caller.userID
+    return .init(state: try await answers.state(of: user), submission: try await watch.newest(of: user))
+  }
+
+  func saveAnonymousProgress(
+    _ request: SaveAnonymousProgressRequest, _ call: CallContext
+  ) async throws -> SaveAnonymousProgressResponse {
+    try await refusing {
+      .init(expiresAt: .init(try await answers.saveAnonymous(request.state, under: request.progressKey)))
+    }
+  }
+
+  func getAnonymousProgress(
+    _ request: GetAnonymousProgressRequest, _ call: CallContext
+  ) async throws -> GetAnonymousProgressResponse {
+    try await refusing { .init(state: try await answers.anonymousState(under: request.progressKey)) }
+  }
+
+  func claimAnonymousProgress(
+    _ request: ClaimAnonymousProgressRequest, _ call: CallContext
+  ) async throws -> ClaimAnonymousProgressResponse {
+    let user = try call.caller.userID
+    return try await refusing { .init(answered: Int32(try await answers.claim(under: request.progressKey, for: user))) }
+  }
+
+  // MARK: Uploads
+
+  func uploadRecording(
+    _ requests: RequestStream<UploadRecordingRequest>, _ call: CallContext
+  ) async throws -> UploadRecordingResponse {
+    let user = try call.caller.userID
+    return try await refusing { try await uploads.take(requests, of: user) }
+  }
+
+  func getUpload(_ request: GetUploadRequest, _ call: CallContext) async throws -> GetUploadResponse {
+    let user = try call.caller.userID
+    return try await refusing { try await uploads.progress(of: request.uploadID, user) }
+  }
+
+  // MARK: Submissions
+
+  func complete(_ request: CompleteRequest, _ call: CallContext) async throws -> CompleteResponse {
+    try await complete(request, of: try call.caller.userID)
+  }
+
+  /// As ``complete(_:_:)``, for whoever has been let in.
+  func complete(_ request: CompleteRequest, of user: UUID) async throws -> CompleteResponse {
+    try await refusing {
+      let taken = try await intake.take(request, of: user)
+      try await watch.waitForEnd(of: taken, atMost: min(request.wait?.duration ?? defaultWait, .seconds(50)))
+      return try await outcomes.response(to: taken.id, of: user)
+    }
+  }
+
+  func getSubmission(_ request: GetSubmissionRequest, _ call: CallContext) async throws -> GetSubmissionResponse {
+    let user = try call.caller.userID
+    return try await refusing { .init(submission: try await watch.current(request.submissionID, of: user)) }
+  }
+
+  func watchSubmission(
+    _ request: WatchSubmissionRequest, _ responses: ResponseWriter<WatchSubmissionResponse>, _ call: CallContext
+  ) async throws {
+    let user = try call.caller.userID
+    try await refusing { try await watch.tell(request, of: user) { try await responses.write($0) } }
+  }
+
+  // MARK: Understanding
+
+  func reExtract(_ request: ReExtractRequest, _ call: CallContext) async throws -> ReExtractResponse {
+    try await reExtract(of: try call.caller.userID)
+  }
+
+  /// As ``reExtract(_:_:)``, for whoever has been let in.
+  func reExtract(of user: UUID) async throws -> ReExtractResponse { try await refusing { try await extraction.again(of: user) } }
+
+  func transcribe(_ request: TranscribeRequest, _ call: CallContext) async throws -> TranscribeResponse {
+    _ = try call.caller
+    return try await refusing { try await transcription.words(of: Array(request.audio), declared: request.contentType) }
+  }
+}
+
+/// Turns refusals into what is sent.
+func refusing<Value>(_ body: () throws -> Value) throws -> Value {
+  do { return try body() } catch let refusal as OnboardingRefusal { throw refusal.rpcError }
+}
+
+/// Turns refusals into what is sent.
+func refusing<Value>(_ body: () async throws -> Value) async throws -> Value {
+  do { return try await body() } catch let refusal as OnboardingRefusal { throw refusal.rpcError }
+}

@@ -1,0 +1,48 @@
+internal import OnboardingDomain
+internal import OnboardingStore
+internal import ParleyAPI
+internal import PostgreSQL
+
+/// What became of submissions, as their answer says it: from what is kept, so that it is the same whenever it is asked for.
+struct SubmissionOutcomes: Sendable {
+  let submissions: SubmissionStore
+  let recordings: RecordingStore
+  let identities: IdentityStore
+  let voices: VoiceStore
+
+  func response(to id: UUID, of user: UUID) async throws -> CompleteResponse {
+    guard let kept = try await submissions.submission(id, of: user) else { throw OnboardingRefusal.noSubmission }
+    let isRunning = kept.doneAt == nil
+    let warnings = try await submissions.warnings(of: id, user)
+    let event = try await submissions.lastEvent(of: id, user)
+    return CompleteResponse(
+      success: true, message: isRunning ? "Your answers are safe. They are being worked on." : "Onboarding is complete.",
+      completedAt: .init(kept.createdAt), totalSteps: Int32(kept.answers), filesProcessed: Int32(kept.recordings),
+      identityExtraction: try await extraction(of: user, isRunning: isRunning),
+      processingWarnings: warnings.isEmpty ? nil : warnings.map(\.message).joined(separator: "; "),
+      identityStatusSync: .init(success: false, error: isRunning ? "in_progress" : "held"), jobID: id.description,
+      voiceClone: try await voice(of: user, isRunning: isRunning), submission: .init(kept, at: event, warnings))
+  }
+
+  private func extraction(of user: UUID, isRunning: Bool) async throws -> IdentityExtraction {
+    let words = try await recordings.recordings(of: user).count { !($0.transcript ?? "").isEmpty }
+    let identity = isRunning ? nil : try await identities.identity(of: user)
+    let fields = isRunning ? 0 : try await identities.facts(of: user).count
+    let error: String? =
+      if isRunning { "in_progress" } else if let identity { identity.failure.isEmpty ? nil : identity.failure } else {
+        SubmissionPipeline.noData
+      }
+    return .init(
+      success: fields > 0 && error == nil, fieldsExtracted: Int32(fields), voiceTranscribed: Int32(words), error: error)
+  }
+
+  private func voice(of user: UUID, isRunning: Bool) async throws -> VoiceCloneResult {
+    let voice = try await voices.voice(of: user)
+    if let id = voice?.voice { return .init(success: true, voiceID: id) }
+    let error =
+      if voice?.consentedAt == nil { "no_consent" } else if isRunning { "in_progress" } else {
+        voice.flatMap { $0.failure.isEmpty ? nil : $0.failure } ?? "in_progress"
+      }
+    return .init(success: false, error: error)
+  }
+}

@@ -1,0 +1,94 @@
+internal import Audio
+internal import JOSE
+internal import OnboardingDomain
+internal import OnboardingStore
+internal import ParleyAPI
+internal import PostgreSQL
+internal import RPC
+internal import WellKnown
+
+/// Takes recordings in pieces. No more than a piece of each is in memory.
+struct UploadDesk: Sendable {
+  let database: Database
+  let uploads: UploadStore
+  let recordings: RecordingStore
+  let now: @Sendable () -> Timestamp
+
+  func progress(of name: String, _ user: UUID) async throws -> GetUploadResponse {
+    guard let upload = try await uploads.upload(name, of: user, on: database) else { throw OnboardingRefusal.noUpload }
+    return .init(offset: upload.received, isComplete: upload.isComplete)
+  }
+
+  func take(_ requests: RequestStream<UploadRecordingRequest>, of user: UUID) async throws -> UploadRecordingResponse {
+    var requests = requests
+    guard let first = try await requests.next(), let head = first.head else {
+      throw OnboardingRefusal.invalid(field: "head", "the first message says what is uploaded")
+    }
+    try Self.check(head)
+    var upload = try await uploads.begin(
+      head.uploadID, digest: Array(head.sha256), size: head.size, mediaType: head.contentType, of: user, at: now())
+    guard upload.digest == Array(head.sha256), upload.size == head.size else { throw OnboardingRefusal.digestMismatch }
+    if !upload.isComplete {
+      guard head.offset == upload.received else { throw OnboardingRefusal.wrongOffset(durable: upload.received) }
+      try await add(Array(first.data), to: &upload, head, of: user)
+      while let next = try await requests.next() { try await add(Array(next.data), to: &upload, head, of: user) }
+      guard upload.received == upload.size else { throw OnboardingRefusal.wrongOffset(durable: upload.received) }
+      try await complete(upload, head, of: user)
+    }
+    return .init(reference: AnswerContent.reference(upload.digest), size: upload.size)
+  }
+
+  private static func check(_ head: RecordingHead) throws(OnboardingRefusal) {
+    guard (16...64).contains(head.uploadID.utf8.count) else { throw .invalid(field: "head.upload_id", "16 to 64 characters") }
+    guard head.sha256.count == 32 else { throw .invalid(field: "head.sha256", "32 bytes") }
+    guard head.size > 0 else { throw .invalid(field: "head.size", "at least 1 byte") }
+    guard head.size <= SubmissionLimits.recording else { throw .badRecording(field: "head.size", word: "audio_too_large") }
+    guard head.offset >= 0 else { throw .invalid(field: "head.offset", "not negative") }
+  }
+
+  private func add(
+    _ data: [UInt8], to upload: inout UploadStore.Upload, _ head: RecordingHead, of user: UUID
+  ) async throws {
+    guard !data.isEmpty else { return }
+    guard data.count <= SubmissionLimits.piece else {
+      throw OnboardingRefusal.invalid(field: "data", "at most \(SubmissionLimits.piece) bytes at once")
+    }
+    guard upload.received + Int64(data.count) <= upload.size else {
+      throw OnboardingRefusal.invalid(field: "data", "more bytes than were announced")
+    }
+    if upload.received == 0 {
+      do throws(SpokenRecording.Refused) {
+        _ = try SpokenRecording.format(ofFirst: data, declared: head.contentType)
+      } catch {
+        try await uploads.abandon(head.uploadID, of: user)
+        throw OnboardingRefusal.badRecording(field: "data", word: error.word)
+      }
+    }
+    guard try await uploads.add(data, at: upload.received, to: head.uploadID, of: user, at: now()) else {
+      let durable = try await uploads.upload(head.uploadID, of: user, on: database)?.received ?? 0
+      throw OnboardingRefusal.wrongOffset(durable: durable)
+    }
+    upload.received += Int64(data.count)
+  }
+
+  /// What came is what was announced: from now on it is a recording.
+  private func complete(_ upload: UploadStore.Upload, _ head: RecordingHead, of user: UUID) async throws {
+    let hash = RunningSHA256()
+    var (start, beginning): (Int64, [UInt8]) = (0, [])
+    while let piece = try await recordings.piece(at: start, in: upload.stage, of: user) {
+      if beginning.count < 4_096 { beginning += piece.prefix(4_096 - beginning.count) }
+      hash.update(piece)
+      start += Int64(piece.count)
+    }
+    guard start == upload.size, hash.finish() == upload.digest, let format = AudioFormat.sniffed(from: beginning) else {
+      try await uploads.abandon(head.uploadID, of: user)
+      throw OnboardingRefusal.digestMismatch
+    }
+    try await database.transaction { transaction in
+      try await recordings.add(
+        upload.digest, size: upload.size, format: format.rawValue, mediaType: format.mediaType, stage: upload.stage, of: user,
+        at: now(), in: transaction)
+      try await uploads.complete(head.uploadID, of: user, at: now(), in: transaction)
+    }
+  }
+}

@@ -1,0 +1,101 @@
+internal import Blobs
+internal import Jobs
+internal import OnboardingDomain
+internal import OnboardingStore
+internal import ParleyAPI
+internal import PostgreSQL
+internal import RPC
+internal import ServiceKit
+
+/// `parley.onboarding.v1.VoiceService`.
+struct VoiceHandlers: VoiceService.Handlers {
+  let database: Database
+  let voices: VoiceStore
+  let recordings: RecordingStore
+  let submissions: SubmissionStore
+  let blobs: any BlobStore
+  let jobs: any JobEngine
+  let now: @Sendable () -> Timestamp
+
+  func getVoice(_ request: GetVoiceRequest, _ call: CallContext) async throws -> GetVoiceResponse {
+    .init(voice: try await voice(of: try call.caller.userID))
+  }
+
+  func giveVoiceConsent(_ request: GiveVoiceConsentRequest, _ call: CallContext) async throws -> GiveVoiceConsentResponse {
+    let user = try call.caller.userID
+    return try await refusing {
+      guard (1...64).contains(request.statement.count) else {
+        throw OnboardingRefusal.invalid(field: "statement", "1 to 64 characters")
+      }
+      try await database.transaction { transaction in
+        try await voices.consent(to: request.statement, of: user, at: now(), in: transaction)
+      }
+      return .init(voice: try await voice(of: user))
+    }
+  }
+
+  func withdrawVoiceConsent(
+    _ request: WithdrawVoiceConsentRequest, _ call: CallContext
+  ) async throws -> WithdrawVoiceConsentResponse {
+    let user = try call.caller.userID
+    try await database.transaction { transaction in
+      if try await voices.withdraw(of: user, at: now(), in: transaction) {
+        try await jobs.enqueue(
+          try OnboardingJobs.deleteVoices.job(user, uniqueKey: user.description, user: user), in: transaction)
+      }
+    }
+    return .init(voice: try await voice(of: user))
+  }
+
+  func cloneVoice(_ request: CloneVoiceRequest, _ call: CallContext) async throws -> CloneVoiceResponse {
+    let caller = try call.caller
+    return try await clone(for: caller.userID) { answer, transaction in
+      try await call.keyedRequest?.keep(answer, in: transaction)
+    }
+  }
+
+  /// As ``cloneVoice(_:_:)``, for whoever has been let in.
+  func clone(
+    for user: UUID, _ keep: (CloneVoiceResponse, Transaction) async throws -> Void = { _, _ in }
+  ) async throws -> CloneVoiceResponse {
+    try await refusing {
+      try await database.transaction { transaction in
+        try await submissions.lock(user, in: transaction)
+        guard let known = try await voices.voice(of: user, on: transaction), known.consentedAt != nil else {
+          throw OnboardingRefusal.noConsent
+        }
+        let moment = now()
+        let isAnother = known.voice != nil
+        if isAnother, !CloneAllowance.isOpen(last: known.reclonedAt?.description, now: moment.description) {
+          throw OnboardingRefusal.cloneUsedUp
+        }
+        if known.state != .cloning {
+          try await voices.begin(of: user, recloning: isAnother, at: moment, in: transaction)
+          try await jobs.enqueue(try OnboardingJobs.clone.job(user, uniqueKey: user.description, user: user), in: transaction)
+        }
+        let answer = CloneVoiceResponse(voice: Voice(try await voices.voice(of: user, on: transaction)))
+        try await keep(answer, transaction)
+        return answer
+      }
+    }
+  }
+
+  func listVoiceClips(_ request: ListVoiceClipsRequest, _ call: CallContext) async throws -> ListVoiceClipsResponse {
+    try await clips(of: try call.caller.userID)
+  }
+
+  /// As ``listVoiceClips(_:_:)``, for whoever has been let in.
+  func clips(of user: UUID) async throws -> ListVoiceClipsResponse {
+    .init(
+      clips: try await recordings.recordings(of: user).map { recording in
+        var url = ""
+        if recording.storedAt != nil, let key = BlobKey(owner: user, digest: recording.digest) {
+          // A store of files makes no links.
+          url = (try? blobs.link(key, for: .download, lifetime: .seconds(900))) ?? ""
+        }
+        return VoiceClip(recording, url: url, withWords: true)
+      })
+  }
+
+  private func voice(of user: UUID) async throws -> Voice { Voice(try await voices.voice(of: user)) }
+}

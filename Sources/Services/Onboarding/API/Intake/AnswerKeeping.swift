@@ -1,0 +1,58 @@
+internal import Audio
+internal import OnboardingDomain
+internal import OnboardingStore
+internal import PostgreSQL
+
+/// Makes what came durable: looks into recordings, and keeps their bytes with the answers they are.
+struct AnswerKeeping: Sendable {
+  let recordings: RecordingStore
+  let now: @Sendable () -> Timestamp
+
+  /// An answer as it is kept, after its recording was; with what was wrong with that.
+  ///
+  /// A recording that cannot be taken stays as what it came as: nothing is lost, and somebody may look at it.
+  func keep(
+    _ answer: ReceivedAnswer, of user: UUID, in transaction: Transaction
+  ) async throws -> (kept: KeptAnswer, warning: SubmissionWarning?) {
+    switch answer.content {
+    case .none: return (KeptAnswer(answer, text: nil, recording: nil), nil)
+    case .text(let text): return (KeptAnswer(answer, text: text, recording: nil), nil)
+    case .recording(let digest):
+      guard try await recordings.recording(digest, of: user, on: transaction) != nil else {
+        return refused(answer, AnswerContent.reference(digest), "audio_unknown_reference")
+      }
+      return (KeptAnswer(answer, text: nil, recording: digest), nil)
+    case .dataURL(let text):
+      let recording: SpokenRecording
+      do throws(SpokenRecording.Refused) { recording = try SpokenRecording(dataURL: text) } catch {
+        return refused(answer, text, error.word)
+      }
+      try await add(recording, of: user, in: transaction)
+      return (KeptAnswer(answer, text: nil, recording: recording.digest), nil)
+    }
+  }
+
+  /// Keeps a recording, once for each content.
+  func add(_ recording: SpokenRecording, of user: UUID, in transaction: Transaction) async throws {
+    guard try await recordings.recording(recording.digest, of: user, on: transaction) == nil else { return }
+    let stage = UUID.v7(at: now())
+    var start = 0
+    while start < recording.bytes.count {
+      let end = min(start + SubmissionLimits.piece, recording.bytes.count)
+      try await recordings.stage(Array(recording.bytes[start..<end]), at: Int64(start), in: stage, of: user, transaction)
+      start = end
+    }
+    try await recordings.add(
+      recording.digest, size: Int64(recording.bytes.count), format: recording.format.rawValue,
+      mediaType: recording.format.mediaType, stage: stage, of: user, at: now(), in: transaction)
+  }
+
+  private func refused(
+    _ answer: ReceivedAnswer, _ text: String, _ word: String
+  ) -> (kept: KeptAnswer, warning: SubmissionWarning?) {
+    (
+      KeptAnswer(answer, text: text, recording: nil),
+      SubmissionWarning(step: answer.step, word, "step \(answer.step): the recording could not be read")
+    )
+  }
+}

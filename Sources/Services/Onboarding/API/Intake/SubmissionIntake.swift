@@ -1,0 +1,86 @@
+internal import JSON
+internal import Jobs
+internal import MessagesCore
+internal import OnboardingDomain
+internal import OnboardingStore
+internal import ParleyAPI
+internal import PostgreSQL
+
+/// Takes all answers at once: when it returns, they are durable together with the job that goes on from there.
+struct SubmissionIntake: Sendable {
+  let database: Database
+  let answers: AnswerStore
+  let keeping: AnswerKeeping
+  let submissions: SubmissionStore
+  let voices: VoiceStore
+  let jobs: any JobEngine
+  let steps: StepCatalogue
+  let now: @Sendable () -> Timestamp
+
+  /// The submission that the request is, or has been before.
+  ///
+  /// - Throws: ``OnboardingRefusal``.
+  func take(_ request: CompleteRequest, of user: UUID) async throws -> KeptSubmission {
+    let record = try ReceivedRecord(request.state, steps)
+    guard !record.answers.isEmpty else { throw OnboardingRefusal.invalid(field: "state.responses", "there are no answers") }
+    guard request.idempotencyKey.utf8.count <= 64 else {
+      throw OnboardingRefusal.invalid(field: "idempotency_key", "at most 64 characters")
+    }
+    let consent = try Self.consent(request)
+    let hash = record.contentHash
+    return try await database.transaction { transaction in
+      try await submissions.lock(user, in: transaction)
+      if let known = try await known(hash, request.idempotencyKey, of: user, in: transaction) { return known }
+      let moment = now()
+      var (kept, warnings): ([KeptAnswer], [OnboardingDomain.SubmissionWarning]) = ([], [])
+      for answer in record.answers {
+        let (answer, warning) = try await keeping.keep(answer, of: user, in: transaction)
+        kept.append(answer)
+        if let warning { warnings.append(warning) }
+      }
+      try await answers.replace(kept, of: user, at: moment, in: transaction)
+      if let consent { try await voices.consent(to: consent, of: user, at: moment, in: transaction) }
+      let new = SubmissionStore.NewSubmission(
+        id: UUID.v7(at: moment), contentHash: hash, key: request.idempotencyKey.isEmpty ? nil : request.idempotencyKey,
+        facts: PersonFacts(
+          record.answers, name: record.name, callTime: record.callTime, zone: record.zone, isZone: TimeZoneNames.isKnown),
+        answers: kept.count, recordings: Set(kept.compactMap(\.recording)).count,
+        device: try request.deviceMetadata?.jsonString())
+      try await submissions.add(new, of: user, warnings, at: moment, in: transaction)
+      var follow = [
+        try OnboardingJobs.process.job(
+          .init(user: user, submission: new.id, round: 0), uniqueKey: new.id.description, user: user)
+      ]
+      if let token = request.voipToken ?? request.pushToken, !token.isEmpty {
+        follow.append(try HeldJobs.registerDevice(token, request.deviceMetadata, of: user))
+      }
+      _ = try await jobs.enqueue(follow, in: transaction)
+      guard let added = try await submissions.newest(of: user, on: transaction) else {
+        throw DatabaseError(.queryFailed, "a submission that was added is not there")
+      }
+      return added
+    }
+  }
+
+  /// The submission that a request repeats; nil where it repeats none.
+  private func known(
+    _ hash: [UInt8], _ key: String, of user: UUID, in transaction: Transaction
+  ) async throws -> KeptSubmission? {
+    if !key.isEmpty, let named = try await submissions.submission(key: key, of: user, on: transaction) {
+      guard named.contentHash == hash else { throw OnboardingRefusal.keyReused }
+      return named
+    }
+    guard let newest = try await submissions.newest(of: user, on: transaction) else { return nil }
+    if newest.contentHash == hash { return newest }
+    guard newest.doneAt != nil else { throw OnboardingRefusal.running(submission: newest.id.description) }
+    return nil
+  }
+
+  private static func consent(_ request: CompleteRequest) throws(OnboardingRefusal) -> String? {
+    guard let consent = request.voiceConsent, consent.isGiven else { return nil }
+    guard (1...64).contains(consent.statement.count) else {
+      throw .invalid(field: "voice_consent.statement", "1 to 64 characters")
+    }
+    return consent.statement
+  }
+}

@@ -1,0 +1,46 @@
+internal import JSON
+internal import Jobs
+internal import PostgreSQL
+
+/// The jobs of onboarding.
+enum OnboardingJobs {
+  /// Which submission, and which time it is tried.
+  struct Order: Sendable, Hashable {
+    var user: UUID
+    var submission: UUID
+    /// 0 for the first time; 1 to 5 for what failed, again; ``OnboardingJobs/operatorsRound`` when an operator asks for it.
+    var round: Int
+  }
+
+  /// The round that operators have made. None follows it.
+  static let operatorsRound = 100
+
+  /// Everything that is made of a submission.
+  static let process = JobKind<Order>(
+    "onboarding.process", retry: RetryPolicy(attempts: 4, firstPause: .seconds(2), longestPause: .seconds(60)),
+    timeout: .seconds(3_600), encode: { Array("\($0.user)/\($0.submission)/\($0.round)".utf8) },
+    decode: { bytes in
+      let parts = String(decoding: bytes, as: UTF8.self).split(separator: "/").map(String.init)
+      guard parts.count == 3, let user = UUID(parts[0]), let submission = UUID(parts[1]), let round = Int(parts[2]) else {
+        throw Unreadable()
+      }
+      return Order(user: user, submission: submission, round: round)
+    })
+
+  /// Making a voice, for those who ask for it.
+  static let clone = person("onboarding.clone", RetryPolicy(attempts: 6, firstPause: .seconds(2), longestPause: .seconds(1_800)))
+  /// Deleting voices at the provider. It is never given up.
+  static let deleteVoices = person(
+    "onboarding.delete-voices", RetryPolicy(attempts: 1_000_000, firstPause: .seconds(5), longestPause: .seconds(3_600)))
+
+  private static func person(_ name: String, _ retry: RetryPolicy) -> JobKind<UUID> {
+    JobKind<UUID>(
+      name, retry: retry, timeout: .seconds(600), encode: { Array($0.description.utf8) },
+      decode: { bytes in
+        guard let user = UUID(String(decoding: bytes, as: UTF8.self)) else { throw Unreadable() }
+        return user
+      })
+  }
+
+  private struct Unreadable: Error {}
+}

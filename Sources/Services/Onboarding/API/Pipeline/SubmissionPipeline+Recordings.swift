@@ -1,0 +1,157 @@
+internal import Blobs
+internal import OnboardingDomain
+internal import OnboardingStore
+internal import PostgreSQL
+
+extension SubmissionPipeline {
+  /// How many recordings are written down at once.
+  private static let atOnce = 4
+
+  // MARK: Storing
+
+  /// Recordings go to the object store. One that it does not take stays where it is, and is as good as stored for what follows.
+  func storeRecordings(_ course: inout SubmissionCourse) async throws {
+    let all = try await recordings.recordings(of: course.user)
+    try await enter(.storing, done: all.count { $0.storedAt != nil }, of: all.count, &course)
+    for recording in all where recording.storedAt == nil {
+      do throws(BlobError) { try await store(recording, of: course.user) } catch {
+        let failure = ProviderFailure(
+          "audio_not_stored", isTemporary: true, retryAfter: error.retryAfter, "\(error.code)")
+        journal.failed("store", failure, course)
+        guard try isFinal(failure, &course) else { continue }
+        let step = recording.step ?? 0
+        try await commit(course) { transaction in
+          try await submissions.warn(
+            .init(step: step, failure.reason, "step \(step): the recording waits for the object store"), in: course.id,
+            of: course.user, transaction)
+        }
+        continue
+      }
+      try await commit(course) { transaction in
+        try await recordings.stored(recording.digest, of: course.user, at: now(), in: transaction)
+        try await settle("audio_not_stored", recording, course, transaction)
+        try await tell(.storing, recording, course, transaction) { $0.storedAt != nil }
+      }
+    }
+    try comeBack(course)
+  }
+
+  private func store(_ recording: KeptRecording, of user: UUID) async throws(BlobError) {
+    guard let key = BlobKey(owner: user, digest: recording.digest), let stage = recording.stage else { return }
+    let recordings = recordings
+    let content = BlobContent(size: recording.size) {
+      var start: Int64 = 0
+      return {
+        guard let piece = try await recordings.piece(at: start, in: stage, of: user) else { return nil }
+        start += Int64(piece.count)
+        return piece
+      }
+    }
+    try await blobs.put(key, content, type: recording.mediaType)
+  }
+
+  /// The bytes of a recording, wherever they are.
+  func sample(_ recording: KeptRecording, of user: UUID) async throws -> SpokenSample {
+    var bytes: [UInt8] = []
+    if recording.storedAt != nil, let key = BlobKey(owner: user, digest: recording.digest) {
+      do throws(BlobError) { bytes = try await blobs.get(key, atMost: SubmissionLimits.recording) } catch {
+        throw ProviderFailure(
+          error.code == .notFound ? "audio_lost" : "object_store_unavailable", isTemporary: error.code != .notFound,
+          retryAfter: error.retryAfter, "\(error.code)")
+      }
+    } else if let stage = recording.stage {
+      bytes.reserveCapacity(Int(recording.size))
+      while let piece = try await recordings.piece(at: Int64(bytes.count), in: stage, of: user) { bytes += piece }
+    }
+    return SpokenSample(
+      filename: "step_\(recording.step ?? 0).\(recording.format)", mediaType: recording.mediaType, bytes: bytes)
+  }
+
+  // MARK: Writing down
+
+  /// Recordings are written down, some at once.
+  func writeDown(_ course: inout SubmissionCourse) async throws {
+    let all = try await recordings.recordings(of: course.user)
+    let waiting = all.filter { $0.state == .pending }
+    try await enter(.transcribing, done: all.count - waiting.count, of: all.count, &course)
+    let snapshot = course
+    var failures: [(KeptRecording, ProviderFailure)] = []
+    try await withThrowingTaskGroup(of: (KeptRecording, ProviderFailure?).self) { group in
+      var next = waiting.makeIterator()
+      func add() {
+        guard let recording = next.next() else { return }
+        group.addTask { (recording, try await self.writeDown(recording, snapshot)) }
+      }
+      for _ in 0..<Self.atOnce { add() }
+      while let (recording, failure) = try await group.next() {
+        if let failure { failures.append((recording, failure)) } else { course.hasNewWords = true }
+        add()
+      }
+    }
+    for (recording, failure) in failures.sorted(by: { ($0.0.step ?? 0) < ($1.0.step ?? 0) }) {
+      journal.failed("transcribe", failure, course)
+      guard try isFinal(failure, &course) else { continue }
+      try await keep(.failed(reason: failure.reason), nil, recording, course)
+    }
+    try comeBack(course)
+  }
+
+  /// - Returns: Why it did not go well.
+  private func writeDown(_ recording: KeptRecording, _ course: SubmissionCourse) async throws -> ProviderFailure? {
+    do {
+      let sample = try await sample(recording, of: course.user)
+      let facts = try await inspector.inspect(sample)
+      switch facts.loudness {
+      case .silent: try await keep(.nothing(.noSpeech), facts.duration, recording, course)
+      case .tooShort: try await keep(.nothing(.tooShort), facts.duration, recording, course)
+      case .speechPossible:
+        let key = "\(course.id)/\(AnswerContent.reference(recording.digest).suffix(64).prefix(16))/\(course.round)"
+        let words = try await providers.transcriber.transcribe(sample, key: key)
+        try await keep(
+          words.isEmpty ? .nothing(.noSpeech) : .words(words, model: providers.transcriber.model), facts.duration, recording,
+          course)
+      }
+      return nil
+    } catch let failure as ProviderFailure {
+      return failure
+    }
+  }
+
+  private func keep(
+    _ outcome: RecordingStore.Outcome, _ duration: Duration?, _ recording: KeptRecording, _ course: SubmissionCourse
+  ) async throws {
+    try await commit(course) { transaction in
+      try await recordings.written(recording.digest, of: course.user, outcome, duration: duration, at: now(), in: transaction)
+      if case .failed(let reason) = outcome {
+        let step = recording.step ?? 0
+        try await submissions.warn(
+          .init(step: step, "transcription_failed", "step \(step): the recording could not be written down (\(reason))"),
+          in: course.id, of: course.user, transaction)
+      } else {
+        try await settle("transcription_failed", recording, course, transaction)
+      }
+      try await tell(.transcribing, recording, course, transaction) { $0.state != .pending }
+    }
+    journal.written(outcome)
+  }
+
+  // MARK: Telling
+
+  /// Tells that a part of a stage is done. How many are is counted under the job's lock, so that no number comes twice.
+  private func tell(
+    _ stage: SubmissionStage, _ recording: KeptRecording, _ course: SubmissionCourse, _ transaction: Transaction,
+    _ isDone: (KeptRecording) -> Bool
+  ) async throws {
+    guard course.tells else { return }
+    let all = try await recordings.recordings(of: course.user, on: transaction)
+    try await submissions.note(
+      stage, done: all.count(where: isDone), of: all.count, step: recording.step ?? 0, in: course.id, of: course.user, at: now(),
+      transaction)
+  }
+
+  private func settle(
+    _ reason: String, _ recording: KeptRecording, _ course: SubmissionCourse, _ transaction: Transaction
+  ) async throws {
+    try await submissions.settle(reason, step: recording.step ?? 0, in: course.id, of: course.user, transaction)
+  }
+}

@@ -1,0 +1,143 @@
+internal import Blobs
+internal import Jobs
+internal import Logging
+internal import OnboardingDomain
+internal import OnboardingStore
+internal import PostgreSQL
+
+/// What is made of a submission (4.6): recordings go to the object store, are written down and understood, and a voice is made.
+///
+/// Every part that is done is committed together with the event that tells of it, under the job's lease: a run that begins anew goes on
+/// behind it, and who watches sees each event once. A part that fails holds up no other; what a provider may do later is tried again, by
+/// this job first and then in rounds (``OnboardingDomain/RetryPlan``).
+struct SubmissionPipeline: Sendable {
+  let database: Database
+  let answers: AnswerStore
+  let recordings: RecordingStore
+  let submissions: SubmissionStore
+  let identities: IdentityStore
+  let voices: VoiceStore
+  let blobs: any BlobStore
+  let inspector: any RecordingInspecting
+  let providers: PipelineProviders
+  let jobs: any JobEngine
+  let steps: StepCatalogue
+  let journal: PipelineJournal
+  let now: @Sendable () -> Timestamp
+
+  /// Who does the work.
+  var handlers: JobHandlers {
+    var handlers = JobHandlers()
+    handlers.handle(OnboardingJobs.process) { order, run in try await process(order, run) }
+    handlers.handle(OnboardingJobs.clone) { user, run in try await clone(of: user, run) }
+    handlers.handle(OnboardingJobs.deleteVoices) { user, run in try await deleteVoices(of: user, run) }
+    return handlers
+  }
+
+  /// Works on a submission until nothing is left that this job can do.
+  private func process(_ order: OnboardingJobs.Order, _ run: JobRun) async throws {
+    guard let submission = try await submissions.submission(order.submission, of: order.user) else { return }
+    var course = SubmissionCourse(submission, order, run)
+    if (1..<OnboardingJobs.operatorsRound).contains(order.round) { try await reopen(course) }
+    try await storeRecordings(&course)
+    try await writeDown(&course)
+    try await understand(&course)
+    try await makeVoice(&course)
+    try await end(course)
+  }
+
+  // MARK: Steps
+
+  /// Begins a stage that was not reached before.
+  func enter(_ stage: SubmissionStage, done: Int, of total: Int, _ course: inout SubmissionCourse) async throws {
+    guard course.tells, course.stage < stage else { return }
+    try await commit(course) { transaction in
+      try await submissions.note(stage, done: done, of: total, in: course.id, of: course.user, at: now(), transaction)
+    }
+    course.stage = stage
+  }
+
+  /// Does something in a transaction that nobody else's run gets past.
+  func commit(_ course: SubmissionCourse, _ body: (Transaction) async throws -> Void) async throws {
+    try await database.transaction { transaction in
+      try await course.run.fence(in: transaction)
+      try await body(transaction)
+    }
+  }
+
+  /// What a failure means now: the job comes back to it, or it is written down.
+  ///
+  /// - Returns: Whether it is to be written down.
+  func isFinal(_ failure: ProviderFailure, _ course: inout SubmissionCourse) throws -> Bool {
+    try Task.checkCancellation()
+    guard failure.isTemporary, !course.isLastAttempt else { return true }
+    course.postpone(failure)
+    return false
+  }
+
+  /// Comes back to what was postponed.
+  func comeBack(_ course: SubmissionCourse) throws {
+    guard let failure = course.postponed else { return }
+    throw JobFailure.retry(after: failure.retryAfter, failure.reason)
+  }
+
+  /// What failed before is tried anew in a later round.
+  private func reopen(_ course: SubmissionCourse) async throws {
+    guard try await course.run.result(of: "reopen") == nil else { return }
+    try await commit(course) { transaction in
+      _ = try await recordings.reopen(of: course.user, [.failed], at: now(), in: transaction)
+      try await course.run.checkpoint("reopen", in: transaction)
+    }
+  }
+
+  /// The end of a round, with the next one where something is left.
+  private func end(_ course: SubmissionCourse) async throws {
+    let isLeft = try await isAnythingLeft(course)
+    let pause = RetryPlan.pause(before: course.round + 1)
+    try await commit(course) { transaction in
+      var follow: [NewJob] = []
+      if course.tells {
+        follow = [
+          try HeldJobs.beginStanding(of: course.user, submission: course.id), try HeldJobs.demoCall(of: course.user),
+        ]
+        try await submissions.note(.done, done: 1, of: 1, in: course.id, of: course.user, at: now(), transaction)
+      }
+      if isLeft, let pause {
+        follow.append(
+          try OnboardingJobs.process.job(
+            .init(user: course.user, submission: course.id, round: course.round + 1),
+            uniqueKey: "\(course.id)/\(course.round + 1)", user: course.user, notBefore: now().advanced(by: pause)))
+      }
+      if !follow.isEmpty { _ = try await jobs.enqueue(follow, in: transaction) }
+      if course.round < OnboardingJobs.operatorsRound {
+        try await submissions.setRound(course.round, of: course.id, course.user, in: transaction)
+      }
+      try await course.run.finish(in: transaction)
+    }
+    journal.ended(course, isLeft: isLeft, isGivenUp: isLeft && pause == nil)
+  }
+
+  /// Whether a later round might do better.
+  private func isAnythingLeft(_ course: SubmissionCourse) async throws -> Bool {
+    let recordings = try await recordings.recordings(of: course.user)
+    if recordings.contains(where: { $0.storedAt == nil || $0.isWorthAnotherTry }) { return true }
+    if let failure = try await identities.identity(of: course.user)?.failure, !failure.isEmpty, failure != Self.noData { return true }
+    guard let voice = try await voices.voice(of: course.user), voice.state == .failed || voice.state == .cloning else { return false }
+    return voice.failure != Self.tooLittleAudio
+  }
+
+  static let noData = "no_identity_data"
+  static let tooLittleAudio = "too_little_audio"
+}
+
+extension KeptRecording {
+  /// Whether it failed for a reason that may pass: that of a provider, not its own.
+  var isWorthAnotherTry: Bool { state == .failed && !reason.hasPrefix("audio_") }
+}
+
+/// Who is asked.
+struct PipelineProviders: Sendable {
+  let transcriber: any Transcribing
+  let extractor: any IdentityExtracting
+  let cloner: any VoiceCloning
+}

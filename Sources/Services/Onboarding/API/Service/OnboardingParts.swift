@@ -1,0 +1,122 @@
+internal import EventLoop
+internal import Audio
+internal import Blobs
+internal import ElevenLabsProvider
+internal import Idempotency
+internal import Jobs
+internal import OnboardingDomain
+internal import OnboardingStore
+internal import OpenAIProvider
+internal import ParleyAPI
+internal import ParleyProvider
+internal import PostgreSQL
+internal import RPC
+internal import ServiceKit
+internal import Telemetry
+
+/// Onboarding, put together.
+struct OnboardingParts: Sendable {
+  let onboarding: OnboardingHandlers
+  let identity: IdentityHandlers
+  let voices: VoiceHandlers
+  let admin: OnboardingAdminHandlers
+  let pipeline: SubmissionPipeline
+  private let own: OwnOnboardingData
+  private let tending: OnboardingTending
+  private let hub = ProgressHub()
+  private let database: Database
+
+  init(_ context: ServiceContext, jobs: PostgreSQLJobs, blobs: any BlobStore) throws {
+    let (settings, database, now) = (context.settings, context.database, context.now)
+    let catalogues = try StepCatalogues()
+    let steps = catalogues.newest
+    let (answers, recordings) = (AnswerStore(database), RecordingStore(database))
+    let (submissions, identities) = (SubmissionStore(database), IdentityStore(database))
+    let voiceStore = VoiceStore(database)
+    let providers = Self.providers(context)
+    let tools = AudioTools(
+      ffprobe: settings[OnboardingKeys.ffprobe], ffmpeg: settings[OnboardingKeys.ffmpeg], on: context.loops.blocking)
+    let inspector = LocalInspection(gate: SilenceGate(tools))
+    let keeping = AnswerKeeping(recordings: recordings, now: now)
+    pipeline = SubmissionPipeline(
+      database: database, answers: answers, recordings: recordings, submissions: submissions, identities: identities,
+      voices: voiceStore, blobs: blobs, inspector: inspector, providers: providers, jobs: jobs, steps: steps,
+      journal: PipelineJournal(context.log), now: now)
+    let watch = SubmissionWatch(submissions: submissions, hub: hub)
+    onboarding = OnboardingHandlers(
+      catalogues: catalogues,
+      answers: AnswerDesk(
+        database: database, answers: answers, keeping: keeping, submissions: submissions,
+        anonymous: AnonymousRecordStore(database), steps: steps, retention: settings[OnboardingKeys.anonymousRetention], now: now),
+      uploads: UploadDesk(database: database, uploads: UploadStore(database), recordings: recordings, now: now),
+      intake: SubmissionIntake(
+        database: database, answers: answers, keeping: keeping, submissions: submissions, voices: voiceStore, jobs: jobs,
+        steps: steps, now: now),
+      watch: watch,
+      outcomes: SubmissionOutcomes(
+        submissions: submissions, recordings: recordings, identities: identities, voices: voiceStore),
+      extraction: ExtractionDesk(
+        database: database, answers: answers, submissions: submissions, identities: identities, pipeline: pipeline, now: now),
+      transcription: TranscriptionDesk(inspector: inspector, transcriber: providers.transcriber, now: now),
+      defaultWait: settings[OnboardingKeys.completeWait])
+    identity = IdentityHandlers(database: database, identities: identities, steps: steps, now: now)
+    voices = VoiceHandlers(
+      database: database, voices: voiceStore, recordings: recordings, submissions: submissions, blobs: blobs, jobs: jobs,
+      now: now)
+    admin = OnboardingAdminHandlers(
+      database: database, submissions: submissions, recordings: recordings, identities: identities, voices: voiceStore,
+      watch: watch, jobs: jobs, log: context.log, now: now)
+    let kept = IdempotencyStore(schema: "onboarding", database)
+    own = OwnOnboardingData(
+      database: database, store: OnboardingDataStore(database), recordings: recordings, voices: voiceStore,
+      answers: IdempotentAnswers { _ = try await kept.removeAll(of: $0) }, blobs: blobs, jobs: jobs.queue, pipeline: pipeline,
+      now: now)
+    tending = OnboardingTending(context, submissions, jobs)
+    self.database = database
+  }
+
+  /// What it serves.
+  var routes: [ServiceRoutes] {
+    [
+      ParleyAPI.OnboardingService.routes(onboarding).limiting(
+        "Complete", to: RequestLimit(bytes: SubmissionLimits.message, alternative: "UploadRecording")
+      ).limiting(
+        "SaveAnswer", to: RequestLimit(bytes: 16 << 20, alternative: "UploadRecording")
+      ).limiting("Transcribe", to: RequestLimit(bytes: SubmissionLimits.transcription + 1_024, alternative: "UploadRecording")),
+      IdentityService.routes(identity), VoiceService.routes(voices), OnboardingAdminService.routes(admin),
+      AccountDataService.routes(AccountDataHandlers(own)),
+    ]
+  }
+
+  /// What runs beside the server.
+  var background: [BackgroundJob] {
+    [
+      BackgroundJob("onboarding progress") { [hub, database] in await hub.listen(database) },
+      BackgroundJob("onboarding sweep", tending.run),
+    ]
+  }
+
+  private static func providers(_ context: ServiceContext) -> PipelineProviders {
+    let (settings, absent) = (context.settings, AbsentProvider())
+    var (transcriber, extractor): (any Transcribing, any IdentityExtracting) = (absent, absent)
+    var cloner: any VoiceCloning = absent
+    let clock = context.clock
+    if let base = settings[OnboardingKeys.openAIBase] {
+      var openAI = OpenAISettings(base: base, key: settings[OnboardingKeys.openAIKey] ?? "")
+      openAI.structuredOutput = settings[OnboardingKeys.structuredOutput] == "json_object" ? .jsonObject : .jsonSchema
+      openAI.idempotencyHeader = settings[OnboardingKeys.idempotencyHeader]
+      let client = OpenAIClient(openAI, over: context.outbound) { clock.unixSeconds }
+      transcriber = OpenAITranscriber(
+        client: client, model: settings[OnboardingKeys.transcriptionModel],
+        language: settings[OnboardingKeys.transcriptionLanguage])
+      extractor = OpenAIExtractor(client: client, model: settings[OnboardingKeys.extractionModel])
+    }
+    if let base = settings[OnboardingKeys.elevenLabsBase] {
+      let client = ElevenLabsClient(
+        ElevenLabsSettings(base: base, key: settings[OnboardingKeys.elevenLabsKey] ?? ""), over: context.outbound
+      ) { clock.unixSeconds }
+      cloner = ElevenLabsVoices(client: client)
+    }
+    return PipelineProviders(transcriber: transcriber, extractor: extractor, cloner: cloner)
+  }
+}

@@ -1,0 +1,66 @@
+internal import Audio
+internal import Blobs
+internal import ElevenLabsProvider
+internal import EventLoop
+internal import Idempotency
+internal import Jobs
+internal import Limits
+internal import Logging
+internal import OnboardingDomain
+internal import OnboardingStore
+internal import OpenAIProvider
+internal import ParleyAPI
+internal import ParleyProvider
+public import PostgreSQL
+public import RPC
+internal import RPCServer
+public import ServiceKit
+internal import Telemetry
+
+/// `parley-onboarding`: takes in what people answer, and makes something of it.
+public enum OnboardingService: Service {
+  /// `onboarding`.
+  public static let name = "onboarding"
+  /// The keys of all of its parts.
+  public static let configuration: [any ConfigurationKeyDeclaration] =
+    AuthServiceKeys.all + OnboardingKeys.all + BlobKeys.all + JobKeys.all
+  /// Onboarding, identity and voice, what operators do, and what is kept of people.
+  public static let services: [ServiceDescriptor] = [
+    ParleyAPI.OnboardingService.descriptor, IdentityService.descriptor, VoiceService.descriptor,
+    OnboardingAdminService.descriptor, AccountDataService.descriptor, JobAdminService.descriptor,
+  ]
+  /// The schema `onboarding`.
+  public static let migrations: [Migration] = OnboardingMigrations.all
+
+  /// What an operator should know about the settings.
+  public static func check(_ settings: Settings) -> [ConfigurationFinding] {
+    var findings = AuthServiceKeys.check(settings) + BlobKeys.findings(settings) + OnboardingKeys.findings(settings)
+    if settings[AuthServiceKeys.address] == nil {
+      findings.append(.error(AuthServiceKeys.address, "must be given: people sign in at the auth service"))
+    }
+    return findings
+  }
+
+  /// Puts it together.
+  public static func build(_ context: ServiceContext) async throws -> ServiceParts {
+    guard let sessions = try ParleySessions(context) else {
+      throw ServiceFailure(.configuration, "\(AuthServiceKeys.address.name) is not given")
+    }
+    let jobs = ServiceJobs(context, schema: "onboarding")
+    let blobs = try await ServiceBlobs.store(context)
+    let parts = try OnboardingParts(context, jobs: jobs.engine, blobs: blobs)
+    let policies = ServiceParts.policies(schema: "onboarding", context)
+    guard let limiter = policies.limiter else { throw ServiceFailure(.internal, "nobody counts calls") }
+    let http = OnboardingHTTPRoutes(
+      onboarding: parts.onboarding, voices: parts.voices, admin: parts.admin, subscriptions: sessions.subscriptions,
+      limiter: limiter, proxies: context.proxies, debugToken: context.settings[OnboardingKeys.debugToken], now: context.now)
+    return ServiceParts(joining: [
+      policies,
+      ServiceParts(
+        services: parts.routes + [JobAdmin.routes(jobs.engine.queue, log: context.log)],
+        guards: .sessions(sessions.authenticator, entitlements: sessions.entitlements), http: http.routes,
+        jobs: sessions.jobs + parts.background),
+      jobs.parts([parts.pipeline.handlers]),
+    ])
+  }
+}

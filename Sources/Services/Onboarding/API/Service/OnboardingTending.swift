@@ -1,0 +1,65 @@
+internal import Telemetry
+internal import EventLoop
+internal import Jobs
+internal import Logging
+internal import OnboardingStore
+internal import PostgreSQL
+internal import ServiceKit
+internal import Synchronization
+
+/// Removes what has run out, and sees to it that no submission is forgotten.
+struct OnboardingTending: Sendable {
+  private let context: ServiceContext
+  private let submissions: SubmissionStore
+  private let uploads: UploadStore
+  private let anonymous: AnonymousRecordStore
+  private let jobs: PostgreSQLJobs
+  private let overdue = OverdueCount()
+
+  /// How often it looks.
+  private static let interval = Duration.seconds(60)
+
+  init(_ context: ServiceContext, _ submissions: SubmissionStore, _ jobs: PostgreSQLJobs) {
+    self.context = context
+    self.submissions = submissions
+    uploads = UploadStore(context.database)
+    anonymous = AnonymousRecordStore(context.database)
+    self.jobs = jobs
+    let overdue = overdue
+    context.metrics.gauge("parley_onboarding_overdue", help: "Submissions on which work should have ended.") { overdue.value }
+  }
+
+  @Sendable func run() async throws {
+    while true {
+      do { try await look() } catch {
+        try Task.checkCancellation()
+        context.log.warning("onboarding was not looked after", metadata: ["cause": "\(error)"])
+      }
+      try await context.loops.loops[0].sleep(for: Self.interval)
+    }
+  }
+
+  private func look() async throws {
+    let (settings, now) = (context.settings, context.now())
+    _ = try await uploads.sweep(before: now.advanced(by: .zero - settings[OnboardingKeys.uploadRetention]))
+    _ = try await anonymous.sweep(at: now)
+    // What died in the queue by a defect, or was purged there, is still owed to people.
+    let late = try await submissions.running(since: now.advanced(by: .zero - settings[OnboardingKeys.overdueAfter]))
+    overdue.set(late.count)
+    for submission in late {
+      let order = OnboardingJobs.Order(user: submission.user, submission: submission.id, round: 0)
+      let job = try OnboardingJobs.process.job(order, uniqueKey: submission.id.description, user: submission.user)
+      guard try await jobs.enqueue(job).isNew else { continue }
+      context.log.warning("a submission had no job, and has one again", metadata: ["submission": "\(submission.id)"])
+    }
+  }
+}
+
+/// A number that a metric reads.
+private final class OverdueCount: Sendable {
+  private let count = Mutex(0)
+
+  var value: Double { Double(count.withLock { $0 }) }
+
+  func set(_ value: Int) { count.withLock { $0 = value } }
+}
