@@ -149,6 +149,7 @@ let package = Package(
     // Platform
     floor("Platform/JOSE", "JOSE", ["JSON", "COpenSSL"], exclude: ["README.md"]),
     floor("Platform/Outbound", "Outbound", ["EventLoop", "CCurl", log], exclude: ["README.md"]),
+    floor("Platform/Blobs", "Blobs", ["EventLoop", "JOSE", "Outbound", "PostgreSQL"], exclude: ["README.md"]),
     floor(
       "Platform/PostgreSQL", "PostgreSQL", ["EventLoop", "CPostgreSQL", "CShims", "COpenSSL", log], exclude: ["README.md"]),
     floor(
@@ -206,7 +207,7 @@ let package = Package(
       ], exclude: ["README.md"]),
     executable(
       "parley-sandbox", at: "Sources/Executables/parley-sandbox",
-      ["EventLoop", "HTTP2", "RPC", "RPCServer", "JOSE", "JSON", "Outbound", arguments], exclude: ["README.md"]),
+      ["Blobs", "EventLoop", "HTTP2", "RPC", "RPCServer", "JOSE", "JSON", "Outbound", arguments], exclude: ["README.md"]),
     executable(
       "protoc-gen-parley", at: "Sources/Executables/protoc-gen-parley",
       ["MessagesCore", "MessagesWire", "WellKnown"]),
@@ -308,6 +309,7 @@ let package = Package(
         "COpenSSL", "CShims",
       ], path: "Tests/Hostile", swiftSettings: settings),
     tests("Platform/JOSETests", ["JOSE", "JSON"]),
+    tests("Platform/BlobsTests", ["Blobs", "EventLoop", "JOSE", "PostgreSQL", "TestSupport"]),
     tests("Platform/OutboundTests", ["Outbound", "EventLoop", "HTTP2", "RPC", "RPCServer", "TestSupport", log]),
     tests("Platform/PostgreSQLTests", ["PostgreSQL", "EventLoop", "TestSupport", log]),
     tests(
@@ -341,7 +343,7 @@ let package = Package(
     tests(
       "Executables/ToolTests",
       [
-        "parley", "parley-sandbox", "AppleProvider", "OpenID", "JOSE", "JSON", "TestAPI", "TestSupport", "DynamicMessages",
+        "parley", "parley-sandbox", "AppleProvider", "Blobs", "OpenID", "JOSE", "JSON", "PostgreSQL", "TestAPI", "TestSupport", "DynamicMessages",
         "EventLoop", "HTTP2",
         "MessagesCore", "MessagesWire", "Outbound", "ParleyAPI", "RPC", "RPCServer", "WellKnown", log,
       ]),

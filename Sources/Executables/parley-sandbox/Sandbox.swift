@@ -17,6 +17,7 @@ final class Sandbox: Sendable {
   let apple: AppleStandIn
   let cloud: CloudStandIn
   let revenueCat = RevenueCatStandIn()
+  let s3 = S3StandIn()
   let faults = FaultPlan()
   let counters = ServedCounters()
   private let log: LogLines
@@ -41,7 +42,7 @@ final class Sandbox: Sendable {
 
   /// Listens on the loopback interface; port 0 lets the system choose.
   func listen(tls: TLSContext, port: UInt16 = 0, plainPort: UInt16? = nil) throws -> Ports {
-    let standIns = google.routes + apple.routes + cloud.routes + revenueCat.routes
+    let standIns = google.routes + apple.routes + cloud.routes + revenueCat.routes + s3.routes
     let control = ControlRoutes(
       google: google, apple: apple, standIns: standIns, faults: faults, counters: counters, blocking: group.blocking)
     let revenueCatControl = RevenueCatControl(revenueCat: revenueCat, control: control, http: http)
@@ -89,7 +90,7 @@ final class Sandbox: Sendable {
     { [faults, counters, log] request in
       let started = MonotonicInstant.now()
       let response = try await faults.apply(to: route.path) {
-        request.method == route.method ? try await route.answer(request) : .text(405, "method not allowed\n")
+        request.method == route.method || route.otherMethods.contains(request.method) ? try await route.answer(request) : .text(405, "method not allowed\n")
       }
       counters.count(route.path, response)
       let outcome = response.resetsStream ? "dropped" : "\(response.status)"
@@ -101,8 +102,10 @@ final class Sandbox: Sendable {
 
 /// Something that the sandbox stands in for, at one path.
 struct StandInRoute: Sendable {
-  /// The one method that it answers.
+  /// The method that it answers.
   let method: String
+  /// Those that it answers as well.
+  var otherMethods: [String] = []
   /// The path by which it is counted and told to fail.
   let path: String
   /// Where the real one is to be found on its host, so that only the host needs to be configured.
@@ -117,10 +120,12 @@ struct StandInRoute: Sendable {
 struct PathPattern: Sendable {
   let prefix: String
   let suffix: String
+  /// Whether the name may have slashes.
+  var spans = false
 
   /// Whether a path is one of them.
   func matches(_ path: String) -> Bool {
     path.utf8.count > prefix.utf8.count + suffix.utf8.count && path.hasPrefix(prefix) && path.hasSuffix(suffix)
-      && !path.dropFirst(prefix.count).dropLast(suffix.count).contains("/")
+      && (spans || !path.dropFirst(prefix.count).dropLast(suffix.count).contains("/"))
   }
 }

@@ -27,6 +27,9 @@ struct ServeCommand: ParsableCommand {
       RevenueCat's side:
         GET  /revenuecat/v1/subscribers/{id}  a customer by any id (also at /v1/subscribers/{id})
 
+      A bucket of S3, path style, which refuses every signature that is not exactly right (/s3/objects):
+        PUT, GET, HEAD, DELETE /parley-blobs/{key}
+
       How tests and people steer it (JSON in, JSON out):
         POST /sandbox/revenuecat/customer     {"ids","entitlements":{"pro":{"productId","expiresIn"}},"period",
                                               "unsubscribed","billingIssue","managementUrl"}; DELETE forgets all

@@ -17,6 +17,37 @@ public enum SHA256 {
 
   /// The digest of the text's UTF-8 bytes, 32 bytes.
   public static func digest(_ text: String) -> [UInt8] { digest(Array(text.utf8)) }
+
+  /// The digest of what comes piece by piece.
+  public struct Running: ~Copyable {
+    private let context: OpaquePointer
+
+    /// Of nothing so far.
+    public init() {
+      guard let context = EVP_MD_CTX_new() else { preconditionFailure("no memory for a digest") }
+      self.context = context
+      precondition(EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1, "OpenSSL offers no SHA-256")
+    }
+
+    deinit { EVP_MD_CTX_free(context) }
+
+    /// Takes the next piece.
+    public mutating func add(_ bytes: [UInt8]) {
+      precondition(EVP_DigestUpdate(context, bytes, bytes.count) == 1, "OpenSSL cannot go on with a digest")
+    }
+
+    /// The digest of all pieces so far, 32 bytes; more may follow.
+    public func digest() -> [UInt8] {
+      [UInt8](unsafeUninitializedCapacity: SHA256.byteCount) { output, count in
+        guard let copy = EVP_MD_CTX_new() else { preconditionFailure("no memory for a digest") }
+        defer { EVP_MD_CTX_free(copy) }
+        precondition(
+          EVP_MD_CTX_copy_ex(copy, context) == 1 && EVP_DigestFinal_ex(copy, output.baseAddress, nil) == 1,
+          "OpenSSL cannot end a digest")
+        count = SHA256.byteCount
+      }
+    }
+  }
 }
 
 /// HMAC with SHA-256 (RFC 2104): a keyed digest, for salted hashes and for shared secrets.

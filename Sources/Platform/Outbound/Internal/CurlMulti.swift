@@ -82,7 +82,19 @@ final class CurlMulti: EndOfTickWork, @unchecked Sendable {
     let result = curl_multi_add_handle(handle, easy)
     if result != CURLM_OK {
       end(easy, .failure(transfer.failure(.transportFailed, String(cString: curl_multi_strerror(result)))))
+    } else {
+      transfer.outgoing?.start(on: loop) { [weak self, weak transfer] in
+        if let transfer { self?.goOn(transfer) }
+      }
     }
+  }
+
+  /// Lets a transfer go on that had to wait for bytes to send, or for room for those that came.
+  func goOn(_ transfer: Transfer) {
+    loop.assertInLoop()
+    guard !isClosed, !transfer.isCancelled, let easy = transfer.easy else { return }
+    curl_easy_pause(easy, parley_curl_go_on)
+    schedule()
   }
 
   /// Ends a transfer whose task was cancelled; does nothing when it has ended.
