@@ -168,6 +168,8 @@ let package = Package(
       ], exclude: ["README.md"]),
 
     floor(
+      "Platform/Blobs", "Blobs", ["EventLoop", "JOSE", "Outbound", "PostgreSQL", "RPC", "ServiceKit"], exclude: ["README.md"]),
+    floor(
       "Platform/Jobs", "Jobs", ["EventLoop", "MessagesCore", "MessagesWire", "PostgreSQL", "ServiceKit", "Telemetry", log],
       exclude: ["README.md"]),
 
@@ -238,7 +240,9 @@ let package = Package(
       ], exclude: ["README.md"]),
     executable(
       "parley-sandbox", at: "Sources/Executables/parley-sandbox",
-      ["EventLoop", "HTTP2", "RPC", "RPCServer", "JOSE", "JSON", "Outbound", arguments], exclude: ["README.md"]),
+      [
+        "Blobs", "EventLoop", "HTTP2", "MessagesCore", "RPC", "RPCServer", "JOSE", "JSON", "Outbound", "PostgreSQL", arguments,
+      ], exclude: ["README.md"]),
     executable(
       "protoc-gen-parley", at: "Sources/Executables/protoc-gen-parley",
       ["MessagesCore", "MessagesWire", "WellKnown"]),
@@ -344,6 +348,8 @@ let package = Package(
         "COpenSSL", "CShims",
       ], path: "Tests/Hostile", swiftSettings: settings),
     tests("Platform/JOSETests", ["JOSE", "JSON"]),
+    tests(
+      "Platform/BlobsTests", ["Blobs", "EventLoop", "JOSE", "Outbound", "PostgreSQL", "ServiceKit", "TestSupport"]),
     tests("Platform/OutboundTests", ["Outbound", "EventLoop", "HTTP2", "RPC", "RPCServer", "TestSupport", log]),
     tests(
       "Platform/JobsTests",
@@ -383,8 +389,8 @@ let package = Package(
     tests(
       "Executables/ToolTests",
       [
-        "parley", "parley-sandbox", "AppleProvider", "AuthAPI", "AuthDomain", "AuthStore", "OpenID", "JOSE", "JSON", "Jobs",
-        "ParleyProvider", "TestAPI", "TestSupport", "DynamicMessages", "EventLoop", "HTTP2", "PostgreSQL", "RPCClient",
+        "parley", "parley-sandbox", "AppleProvider", "AuthAPI", "AuthDomain", "AuthStore", "Blobs", "OpenID", "JOSE", "JSON",
+        "Jobs", "ParleyProvider", "TestAPI", "TestSupport", "DynamicMessages", "EventLoop", "HTTP2", "PostgreSQL", "RPCClient",
         "ServiceKit", "Telemetry",
         "MessagesCore", "MessagesWire", "Outbound", "ParleyAPI", "RPC", "RPCServer", "WellKnown", log,
       ]),

@@ -40,6 +40,11 @@ static inline CURLcode parley_curl_set_header(CURL *easy, parley_curl_data_callb
   return result ? result : curl_easy_setopt(easy, CURLOPT_HEADERDATA, context);
 }
 
+static inline CURLcode parley_curl_set_read(CURL *easy, parley_curl_data_callback callback, void *context) {
+  CURLcode result = curl_easy_setopt(easy, CURLOPT_READFUNCTION, callback);
+  return result ? result : curl_easy_setopt(easy, CURLOPT_READDATA, context);
+}
+
 static inline CURLMcode parley_curl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
   return curl_multi_setopt(multi, option, value);
 }
@@ -73,5 +78,9 @@ static const long parley_curl_http_2_over_tls = CURL_HTTP_VERSION_2TLS;
 static const long parley_curl_http_1_1 = CURL_HTTP_VERSION_1_1;
 static const long parley_curl_global_all = CURL_GLOBAL_ALL;
 static const size_t parley_curl_write_error = CURL_WRITEFUNC_ERROR;
+static const size_t parley_curl_write_pause = CURL_WRITEFUNC_PAUSE;
+static const size_t parley_curl_read_pause = CURL_READFUNC_PAUSE;
+static const size_t parley_curl_read_abort = CURL_READFUNC_ABORT;
+static const int parley_curl_go_on = CURLPAUSE_CONT;
 
 #endif

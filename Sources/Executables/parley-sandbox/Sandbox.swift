@@ -13,10 +13,14 @@ final class Sandbox: Sendable {
     let plain: UInt16?
   }
 
+  /// The bytes of a request's body at most: what people upload comes here whole.
+  private static let largestBody = 64 << 20
+
   let google: GoogleStandIn
   let apple: AppleStandIn
   let cloud: CloudStandIn
   let revenueCat = RevenueCatStandIn()
+  let s3 = S3StandIn()
   let faults = FaultPlan()
   let counters = ServedCounters()
   private let log: LogLines
@@ -41,13 +45,16 @@ final class Sandbox: Sendable {
 
   /// Listens on the loopback interface; port 0 lets the system choose.
   func listen(tls: TLSContext, port: UInt16 = 0, plainPort: UInt16? = nil) throws -> Ports {
-    let standIns = google.routes + apple.routes + cloud.routes + revenueCat.routes
+    let standIns = google.routes + apple.routes + cloud.routes + revenueCat.routes + s3.routes
     let control = ControlRoutes(
       google: google, apple: apple, standIns: standIns, faults: faults, counters: counters, blocking: group.blocking)
     let revenueCatControl = RevenueCatControl(revenueCat: revenueCat, control: control, http: http)
+    let s3Control = S3Control(s3: s3, control: control)
+    var configuration = RPCServerConfiguration()
+    configuration.maximumHTTPBodyBytes = Self.largestBody
     let server = RPCServer(
-      on: group, services: [], http: standIns.flatMap(served) + control.routes + revenueCatControl.routes,
-      fallback: patterned(standIns))
+      on: group, services: [], http: standIns.flatMap(served) + control.routes + revenueCatControl.routes + s3Control.routes,
+      fallback: patterned(standIns), configuration: configuration)
     let address = try server.listen(on: .init(.ipv4([127, 0, 0, 1], port: port)), tls: tls)
     let plain = try plainPort.map { try server.listen(on: .init(.ipv4([127, 0, 0, 1], port: $0))) }
     self.server.withLock { $0 = server }
@@ -89,7 +96,8 @@ final class Sandbox: Sendable {
     { [faults, counters, log] request in
       let started = MonotonicInstant.now()
       let response = try await faults.apply(to: route.path) {
-        request.method == route.method ? try await route.answer(request) : .text(405, "method not allowed\n")
+        let isServed = request.method == route.method || route.otherMethods.contains(request.method)
+        return isServed ? try await route.answer(request) : .text(405, "method not allowed\n")
       }
       counters.count(route.path, response)
       let outcome = response.resetsStream ? "dropped" : "\(response.status)"
@@ -101,8 +109,10 @@ final class Sandbox: Sendable {
 
 /// Something that the sandbox stands in for, at one path.
 struct StandInRoute: Sendable {
-  /// The one method that it answers.
+  /// The method that it answers.
   let method: String
+  /// Those that it answers as well.
+  var otherMethods: [String] = []
   /// The path by which it is counted and told to fail.
   let path: String
   /// Where the real one is to be found on its host, so that only the host needs to be configured.
@@ -117,10 +127,12 @@ struct StandInRoute: Sendable {
 struct PathPattern: Sendable {
   let prefix: String
   let suffix: String
+  /// Whether the name may have slashes.
+  var spans = false
 
   /// Whether a path is one of them.
   func matches(_ path: String) -> Bool {
     path.utf8.count > prefix.utf8.count + suffix.utf8.count && path.hasPrefix(prefix) && path.hasSuffix(suffix)
-      && !path.dropFirst(prefix.count).dropLast(suffix.count).contains("/")
+      && (spans || !path.dropFirst(prefix.count).dropLast(suffix.count).contains("/"))
   }
 }

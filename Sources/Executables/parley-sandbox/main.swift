@@ -1,6 +1,3 @@
 import ArgumentParser
-import EventLoop
 
-// Before any other thread exists, so that all of them leave the signals to `serve`.
-TerminationSignals.hold()
 SandboxCommand.main()

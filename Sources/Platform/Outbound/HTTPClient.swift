@@ -53,6 +53,30 @@ public final class HTTPClient: Sendable {
   ///
   /// - Throws: ``OutboundError`` when there is no response; cancelling the task ends the transfer at the end of the loop's tick.
   public func send(_ request: HTTPRequest) async throws(OutboundError) -> HTTPResponse {
+    try await exchange(request, isStreamed: false).response
+  }
+
+  /// Sends a request and hands over the response when its header section is there, whatever its status; the body is read piece by
+  /// piece, and what is not read when `body` returns is never fetched.
+  ///
+  /// Attempts are repeated until there is a response; one that breaks off later is not.
+  ///
+  /// - Parameters:
+  ///   - request: What is sent. Its `maximumResponseSize` and its time limits hold for the whole body.
+  ///   - body: Gets the response, whose own body is empty, and where to read it.
+  /// - Throws: ``OutboundError`` when there is no response, or what `body` throws.
+  public func withResponse<Value>(
+    to request: HTTPRequest, _ body: (HTTPResponse, HTTPDownload) async throws -> Value
+  ) async throws -> Value {
+    let (response, transfer, multi) = try await exchange(request, isStreamed: true)
+    guard let incoming = transfer.incoming else { preconditionFailure("a streamed transfer has a body to read") }
+    defer { end(transfer, on: multi) }
+    return try await body(response, HTTPDownload(incoming: incoming))
+  }
+
+  private func exchange(
+    _ request: HTTPRequest, isStreamed: Bool
+  ) async throws(OutboundError) -> (response: HTTPResponse, transfer: Transfer, multi: CurlMulti) {
     let target = try TargetURL(request.url, plainHTTP: request.isLinkLocal ? .anywhere : configuration.plainHTTP)
     guard request.method.name.utf8.allSatisfy(HTTPHeaders.Field.isTokenByte), !request.method.name.isEmpty else {
       throw .init(.invalidRequest, "\(target.safeText): the method is not a token")
@@ -60,17 +84,22 @@ public final class HTTPClient: Sendable {
     guard request.headers.allSatisfy(\.isSendable) else {
       throw .init(.invalidRequest, "\(request.method) \(target.safeText): a header field cannot be sent")
     }
+    guard request.body == nil || request.upload == nil else {
+      throw .init(.invalidRequest, "\(request.method) \(target.safeText): two bodies")
+    }
     let deadline = min(request.deadline ?? .distantFuture, clock.now().advanced(by: request.timeout ?? configuration.timeout))
     let retry = request.isRepeatable ? request.retry ?? configuration.retry : .never
     let multi = currentMulti()
     var attempt = 1
     while true {
-      let outcome = try await self.attempt(request, number: attempt, to: target, on: multi, until: deadline, retry)
+      let (outcome, transfer) = try await self.attempt(
+        request, number: attempt, to: target, on: multi, until: deadline, retry, isStreamed: isStreamed)
       guard
         let delay = retry.delay(
           after: outcome, attempt: attempt, jitter: clock.random(), unixSeconds: clock.unixSeconds()),
         clock.now().advanced(by: delay) < deadline
-      else { return try outcome.get() }
+      else { return (try outcome.get(), transfer, multi) }
+      if isStreamed { end(transfer, on: multi) }
       log.debug(
         "retrying", metadata: ["request": "\(request.method) \(target.safeText)", "attempt": "\(attempt)", "delay": "\(delay)"])
       do { try await clock.sleep(delay, multi.loop) } catch {
@@ -102,8 +131,8 @@ public final class HTTPClient: Sendable {
 
   private func attempt(
     _ request: HTTPRequest, number: Int, to target: TargetURL, on multi: CurlMulti, until deadline: MonotonicInstant,
-    _ retry: RetryPolicy
-  ) async throws(OutboundError) -> Result<HTTPResponse, OutboundError> {
+    _ retry: RetryPolicy, isStreamed: Bool
+  ) async throws(OutboundError) -> (Result<HTTPResponse, OutboundError>, Transfer) {
     let left = deadline.duration(since: clock.now())
     guard left > .zero else { throw .init(.timeout, "\(request.method) \(target.safeText): the deadline had passed") }
     if let wait = circuits?.admit(target.origin, now: clock.now()) {
@@ -113,13 +142,20 @@ public final class HTTPClient: Sendable {
     let limit = min(left, retry.attemptTimeout ?? left)
     var request = request
     let observation = observer?.attemptBegins(.init(request.method, target, number: number), headers: &request.headers)
-    let outcome = await perform(Transfer(request, to: target, configuration, limit: limit), on: multi)
+    let transfer = Transfer(request, to: target, configuration, limit: limit)
+    if isStreamed {
+      transfer.incoming = IncomingBody { [weak transfer] in
+        guard let transfer else { return }
+        if multi.loop.isCurrent { multi.goOn(transfer) } else { multi.loop.execute { multi.goOn(transfer) } }
+      }
+    }
+    let outcome = await perform(transfer, on: multi)
     observation?.attemptEnds(outcome)
     if circuits?.record(outcome, of: target.origin, limit: limit, now: clock.now()) == true {
       counters.circuitsOpened.add(1, ordering: .relaxed)
       log.warning("circuit opened", metadata: ["origin": "\(target.origin)"])
     }
-    return outcome
+    return (outcome, transfer)
   }
 
   private func perform(_ transfer: Transfer, on multi: CurlMulti) async -> Result<HTTPResponse, OutboundError> {
@@ -129,8 +165,13 @@ public final class HTTPClient: Sendable {
         if multi.loop.isCurrent { multi.start(transfer) } else { multi.loop.execute { multi.start(transfer) } }
       }
     } onCancel: {
-      if multi.loop.isCurrent { multi.cancel(transfer) } else { multi.loop.execute { multi.cancel(transfer) } }
+      end(transfer, on: multi)
     }
+  }
+
+  /// Does nothing to a transfer that has ended.
+  private func end(_ transfer: Transfer, on multi: CurlMulti) {
+    if multi.loop.isCurrent { multi.cancel(transfer) } else { multi.loop.execute { multi.cancel(transfer) } }
   }
 
   private func currentMulti() -> CurlMulti {

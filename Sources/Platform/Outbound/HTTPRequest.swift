@@ -48,6 +48,8 @@ public struct HTTPRequest: Sendable {
   public var headers: HTTPHeaders
   /// The body, or nil for none.
   public var body: [UInt8]?
+  /// A body that is sent piece by piece, in the place of ``body``. Its time limits are the request's, so give it enough.
+  public var upload: HTTPUpload?
   /// How long all attempts and the waits between them may take together.
   public var timeout: Duration?
   /// When the caller itself must have answered; the earlier of this and ``timeout`` holds.

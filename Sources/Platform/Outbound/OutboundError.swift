@@ -24,6 +24,8 @@ public struct OutboundError: Error, Sendable, CustomStringConvertible {
     public static let connectionLost = Code(description: "connection_lost")
     /// The response's body or headers are larger than allowed; the rest was not read.
     public static let responseTooLarge = Code(description: "response_too_large")
+    /// The body that was to be sent piece by piece broke off, or had another size than announced.
+    public static let uploadFailed = Code(description: "upload_failed")
     /// The peer does not speak HTTP.
     public static let malformedResponse = Code(description: "malformed_response")
     /// A followed chain of redirects was longer than allowed.

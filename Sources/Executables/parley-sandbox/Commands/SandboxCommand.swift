@@ -9,5 +9,5 @@ struct SandboxCommand: ParsableCommand {
       It answers as Google and Apple do, over real HTTPS and with real signatures, and it can be told to fail. What it hands out is \
       worth nothing outside of it. Never run it where strangers can reach it.
       """,
-    subcommands: [ServeCommand.self])
+    subcommands: [ServeCommand.self, BucketCommand.self])
 }

@@ -27,6 +27,10 @@ struct ServeCommand: ParsableCommand {
       RevenueCat's side:
         GET  /revenuecat/v1/subscribers/{id}  a customer by any id (also at /v1/subscribers/{id})
 
+      A bucket of S3, path style, which refuses every signature that is not exactly right (/s3/objects):
+        PUT, GET, HEAD, DELETE /parley-blobs/{key}
+        GET  /parley-blobs?list-type=2        prefix, start-after, continuation-token, max-keys
+
       How tests and people steer it (JSON in, JSON out):
         POST /sandbox/revenuecat/customer     {"ids","entitlements":{"pro":{"productId","expiresIn"}},"period",
                                               "unsubscribed","billingIssue","managementUrl"}; DELETE forgets all
@@ -40,6 +44,8 @@ struct ServeCommand: ParsableCommand {
         POST /sandbox/apple/rotate-keys       {"withdraw": true} takes the old keys back at once
         GET  /sandbox/apple/credential        team, key id and private key for the service under test
         GET  /sandbox/apple/grants            how many codes, refresh tokens and revocations there are
+        GET  /sandbox/s3/objects              what is in the bucket, and how often each was stored; DELETE empties it
+        GET  /sandbox/s3/access               bucket, region and key for the service under test
         POST /sandbox/faults                  {"path","status","delayMs","drop","count"}; DELETE ends them
         GET  /sandbox/counters                what was served, by path; DELETE starts again from zero
 
@@ -63,6 +69,8 @@ struct ServeCommand: ParsableCommand {
 
   /// The main thread only waits for the signal: a main thread that Swift's concurrency parks would take it unhandled.
   func run() throws {
+    // Before any other thread exists, so that all of them leave the signals to this one.
+    TerminationSignals.hold()
     let group = try EventLoopGroup(count: 1, name: "sandbox")
     defer { group.shutDown() }
     let tls = try TLSContext(

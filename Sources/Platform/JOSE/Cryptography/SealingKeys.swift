@@ -76,8 +76,7 @@ public struct SealingKeys: Sendable, CustomStringConvertible, CustomReflectable 
   }
 
   private static func name(of key: [UInt8]) -> String {
-    HMACSHA256.authenticationCode(for: Array("parley key-encryption key".utf8), key: key).prefix(4)
-      .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    Hexadecimal.text(HMACSHA256.authenticationCode(for: Array("parley key-encryption key".utf8), key: key).prefix(4))
   }
 
   /// A name has no zero byte, so no two pairs are written the same.

@@ -15,6 +15,7 @@ final class CurlMulti: EndOfTickWork, @unchecked Sendable {
   private var sockets: [Int32: CurlSocket] = [:]
   private var transfers: [UnsafeMutableRawPointer: Transfer] = [:]
   private var cancelled: [Transfer] = []
+  private var broken: [(transfer: Transfer, code: CURLcode)] = []
   private var idleHandles: [UnsafeMutableRawPointer] = []
   private let timer = LoopTimer()
   private var timeoutIsDue = false
@@ -82,7 +83,21 @@ final class CurlMulti: EndOfTickWork, @unchecked Sendable {
     let result = curl_multi_add_handle(handle, easy)
     if result != CURLM_OK {
       end(easy, .failure(transfer.failure(.transportFailed, String(cString: curl_multi_strerror(result)))))
+    } else {
+      transfer.outgoing?.start(on: loop) { [weak self, weak transfer] in
+        if let transfer { self?.goOn(transfer) }
+      }
     }
+  }
+
+  /// Lets a transfer go on that had to wait for bytes to send, or for room for those that came.
+  func goOn(_ transfer: Transfer) {
+    loop.assertInLoop()
+    guard !isClosed, !transfer.isCancelled, let easy = transfer.easy else { return }
+    // What had come meanwhile is handed over here: where that is refused, nobody else hears of it.
+    let result = curl_easy_pause(easy, parley_curl_go_on)
+    if result != CURLE_OK { broken.append((transfer, result)) }
+    schedule()
   }
 
   /// Ends a transfer whose task was cancelled; does nothing when it has ended.
@@ -195,6 +210,10 @@ final class CurlMulti: EndOfTickWork, @unchecked Sendable {
       if let easy = transfer.easy { end(easy, .failure(transfer.failure(.cancelled, "cancelled"))) }
     }
     cancelled.removeAll(keepingCapacity: true)
+    for (transfer, code) in broken {
+      if let easy = transfer.easy { end(easy, transfer.result(code, of: easy)) }
+    }
+    broken.removeAll(keepingCapacity: true)
     takeFinished()
     isScheduled = false
     isAtEndOfTick = false

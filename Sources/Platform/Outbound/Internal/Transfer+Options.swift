@@ -16,10 +16,14 @@ extension Transfer {
       easy,
       { bytes, size, count, context in
         guard let bytes, let context else { return parley_curl_write_error }
-        let isWanted = Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
+        let reception = Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
           $0.receive(UnsafeRawBufferPointer(start: bytes, count: size * count))
         }
-        return isWanted ? size * count : parley_curl_write_error
+        switch reception {
+        case .taken: return size * count
+        case .later: return parley_curl_write_pause
+        case .never: return parley_curl_write_error
+        }
       }, context)
     parley_curl_set_header(
       easy,
@@ -68,6 +72,7 @@ extension Transfer {
   }
 
   private func configureMethod(_ easy: UnsafeMutableRawPointer) {
+    guard request.upload == nil else { return configureUpload(easy) }
     switch request.method {
     case .get where request.body == nil: parley_curl_set_long(easy, CURLOPT_HTTPGET, 1)
     case .head: parley_curl_set_long(easy, CURLOPT_NOBODY, 1)
@@ -85,6 +90,21 @@ extension Transfer {
           easy, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: bytes.baseAddress ?? empty.baseAddress!))
       }
     }
+  }
+
+  private func configureUpload(_ easy: UnsafeMutableRawPointer) {
+    // PUT is what libcurl takes an upload for.
+    parley_curl_set_long(easy, CURLOPT_UPLOAD, 1)
+    parley_curl_set_string(easy, CURLOPT_CUSTOMREQUEST, request.method.name)
+    parley_curl_set_offset(easy, CURLOPT_INFILESIZE_LARGE, curl_off_t(request.upload?.size ?? 0))
+    parley_curl_set_read(
+      easy,
+      { bytes, size, count, context in
+        guard let bytes, let context else { return parley_curl_read_abort }
+        return Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
+          $0.outgoing?.read(into: UnsafeMutableRawBufferPointer(start: bytes, count: size * count)) ?? parley_curl_read_abort
+        }
+      }, Unmanaged.passUnretained(self).toOpaque())
   }
 
   private func configureHeaders(_ easy: UnsafeMutableRawPointer) {

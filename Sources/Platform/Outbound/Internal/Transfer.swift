@@ -23,22 +23,37 @@ final class Transfer: @unchecked Sendable {
   private(set) var headersAreWhole = false
   private var body: [UInt8] = []
   private(set) var isTooLarge = false
+  /// What is sent piece by piece.
+  let outgoing: OutgoingBody?
+  /// Who reads the body piece by piece; nil to have it whole in the response.
+  var incoming: IncomingBody?
+  private var arrived = 0
 
   init(_ request: HTTPRequest, to target: TargetURL, _ configuration: HTTPClientConfiguration, limit: Duration) {
     self.request = request
     self.target = target
     self.configuration = configuration
     self.limit = limit
+    outgoing = request.upload.map { OutgoingBody($0) }
   }
 
   deinit {
     if let headerList { curl_slist_free_all(headerList) }
+    outgoing?.stop()
     continuation?.resume(returning: .failure(failure(.cancelled, "the event loop has ended")))
+    incoming?.end(.failure(failure(.cancelled, "the event loop has ended")))
   }
 
   var maximumResponseSize: Int { request.maximumResponseSize ?? configuration.maximumResponseSize }
 
+  /// The attempt is over. Who reads piece by piece has been told the beginning, and is told the end.
   func finish(_ result: Result<HTTPResponse, OutboundError>) {
+    outgoing?.stop()
+    tell(result)
+    incoming?.end(result.map { _ in })
+  }
+
+  private func tell(_ result: Result<HTTPResponse, OutboundError>) {
     guard let continuation else { return }
     self.continuation = nil
     continuation.resume(returning: result)
@@ -54,14 +69,27 @@ final class Transfer: @unchecked Sendable {
 
   // MARK: What arrives
 
-  /// Takes part of the body. False ends the transfer.
-  func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    guard body.count + bytes.count <= maximumResponseSize else {
+  /// What libcurl is told of bytes that it has.
+  enum Reception {
+    case taken
+    case later
+    case never
+  }
+
+  /// Takes part of the body.
+  func receive(_ bytes: UnsafeRawBufferPointer) -> Reception {
+    guard !isTooLarge, arrived + bytes.count <= maximumResponseSize else {
       isTooLarge = true
-      return false
+      return .never
     }
-    body.append(contentsOf: bytes)
-    return true
+    if let incoming {
+      if let easy { tell(.success(head(of: easy))) }
+      guard incoming.take(bytes) else { return .later }
+    } else {
+      body.append(contentsOf: bytes)
+    }
+    arrived += bytes.count
+    return .taken
   }
 
   /// Takes one line of a header section, of which there are several when an interim response or a redirect comes first.
@@ -77,6 +105,7 @@ final class Transfer: @unchecked Sendable {
       headers = HTTPHeaders()
       headersAreWhole = false
       body.removeAll()
+      arrived = 0
     } else if text.isEmpty {
       headersAreWhole = true
     } else if !headersAreWhole, let colon = text.firstIndex(of: UInt8(ascii: ":")) {

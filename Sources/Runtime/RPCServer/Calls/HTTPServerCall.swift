@@ -91,8 +91,9 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
       headers.append((String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self)))
     }
     return HTTPServerRequest(
-      method: stream.headers.text(.method) ?? "GET", path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "",
-      headers: headers, body: [UInt8](stream.inbound.bytes), peer: ConnectionPeer.of(stream.connection))
+      method: stream.headers.text(.method) ?? "GET", authority: stream.headers.text(.authority) ?? "", path: String(parts[0]),
+      query: parts.count > 1 ? String(parts[1]) : "", headers: headers, body: [UInt8](stream.inbound.bytes),
+      peer: ConnectionPeer.of(stream.connection))
   }
 
   private func run(_ request: HTTPServerRequest) async {

@@ -4,6 +4,9 @@ public import RPC
 public struct HTTPServerRequest: Sendable {
   /// The method: `GET`.
   public let method: String
+  /// The host that was asked for, with the port if it was said; empty when nothing was said. Whoever asks chooses it: for signatures
+  /// that cover it, never for links or decisions.
+  public let authority: String
   /// The path without the query, as it was sent.
   public let path: String
   /// What follows the question mark, as it was sent; empty without one.

@@ -1,19 +1,8 @@
 import ClientCore
 import Foundation
 import Glibc
+import TestSupport
 import Testing
-
-/// A folder that is gone with its last user.
-final class ScratchFolder: Sendable {
-  let path: String
-
-  init() throws {
-    path = FileManager.default.temporaryDirectory.appending(path: "parley-tokens-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-}
 
 @Suite("Stores of tokens")
 struct TokenStoreTests {

@@ -1,0 +1,131 @@
+import Blobs
+import JOSE
+import Outbound
+import PostgreSQL
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import parley_sandbox
+
+@Suite("Sandbox: S3") struct SandboxS3Tests {
+  private static let owner = UUID(high: 7, low: 8)
+
+  private static func store(
+    _ running: RunningSandbox, secret: String = S3StandIn.credentials.secretKey, skew: Int64 = 0
+  ) throws -> S3BlobStore {
+    let configuration = try #require(
+      S3Configuration(
+        endpoint: running.url, bucket: S3StandIn.bucket, region: S3StandIn.region,
+        credentials: .init(accessKey: S3StandIn.credentials.accessKey, secretKey: secret)))
+    return S3BlobStore(configuration, over: running.http) { Timestamp.now().seconds + skew }
+  }
+
+  private static func key(_ bytes: [UInt8]) throws -> BlobKey {
+    try #require(BlobKey(owner: owner, digest: SHA256.digest(bytes)))
+  }
+
+  private static func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7) } }
+
+  @Test("What was stored is found with its size and type, read back whole and in part, and gone when it was removed")
+  func roundTrip() async throws {
+    try await RunningSandbox.run { running in
+      let (store, bytes) = (try Self.store(running), Self.bytes(300_000))
+      let key = try Self.key(bytes)
+      #expect(try await store.facts(key) == nil)
+      try await store.put(key, BlobContent(bytes), type: "audio/mp4")
+      #expect(running.sandbox.s3.keys == [key.description] && running.sandbox.s3[key.description] == bytes)
+      #expect(try await store.facts(key) == BlobFacts(size: 300_000, type: "audio/mp4"))
+      #expect(try await store.read(key, range: nil) { try await $1.whole(atMost: 300_000) } == bytes)
+      #expect(try await store.read(key, range: 299_990...400_000) { try await $1.whole(atMost: 10) } == Array(bytes.suffix(10)))
+      #expect(try await store.read(key, range: 300_000...300_001) { try await $1.whole(atMost: 10) } == [])
+      for _ in 0..<2 { try await store.delete(key) }
+      #expect(try await store.facts(key) == nil && running.sandbox.s3.keys.isEmpty)
+      let error = await #expect(throws: BlobError.self) { try await store.read(key, range: nil) { _, _ in } }
+      #expect(error?.code == .notFound)
+    }
+  }
+
+  @Test("An empty blob is a blob")
+  func empty() async throws {
+    try await RunningSandbox.run { running in
+      let (store, key) = (try Self.store(running), try Self.key([]))
+      try await store.put(key, BlobContent([]), type: "a/b")
+      #expect(try await store.facts(key)?.size == 0)
+      #expect(try await store.read(key, range: nil) { try await $1.whole(atMost: 0) } == [])
+    }
+  }
+
+  @Test("A wrong secret, and a clock 15 minutes and a minute off, are refused, and nothing is stored", arguments: [0, -960, 960])
+  func refused(skew: Int64) async throws {
+    try await RunningSandbox.run { running in
+      let store = try Self.store(running, secret: skew == 0 ? "another" : S3StandIn.credentials.secretKey, skew: skew)
+      let bytes = Self.bytes(10)
+      let error = await #expect(throws: BlobError.self) {
+        try await store.put(try Self.key(bytes), BlobContent(bytes), type: "a/b")
+      }
+      #expect(error?.code == .refused && running.sandbox.s3.keys.isEmpty)
+      #expect(error?.message.contains(skew == 0 ? "SignatureDoesNotMatch" : "RequestTimeTooSkewed") == true)
+    }
+  }
+
+  @Test("Content that is not what its name says is refused by the store, and told as corrupt")
+  func corrupt() async throws {
+    try await RunningSandbox.run { running in
+      let store = try Self.store(running)
+      let error = await #expect(throws: BlobError.self) {
+        try await store.put(try Self.key([1]), BlobContent([2]), type: "a/b")
+      }
+      #expect(error?.code == .corrupt && running.sandbox.s3.keys.isEmpty)
+    }
+  }
+
+  @Test("Content that was changed in the store is told as corrupt at the end of reading it")
+  func changed() async throws {
+    try await RunningSandbox.run { running in
+      let (store, bytes) = (try Self.store(running), Self.bytes(1000))
+      let key = try Self.key(bytes)
+      running.sandbox.s3[key.description] = [UInt8](repeating: 0, count: 1000)
+      let error = await #expect(throws: BlobError.self) {
+        try await store.read(key, range: nil) { _ = try await $1.whole(atMost: 1000) }
+      }
+      #expect(error?.code == .corrupt)
+    }
+  }
+
+  @Test("A store that is busy is asked again, with the content from its beginning")
+  func busy() async throws {
+    try await RunningSandbox.run { running in
+      let (store, bytes) = (try Self.store(running), Self.bytes(200_000))
+      running.sandbox.faults.add(.init(path: S3StandIn.path, status: 503, count: 2))
+      let opened = Atomic(0)
+      let content = BlobContent(size: Int64(bytes.count)) {
+        opened.add(1, ordering: .relaxed)
+        return try await BlobContent(bytes).open()
+      }
+      let key = try Self.key(bytes)
+      try await store.put(key, content, type: "a/b")
+      #expect(running.sandbox.s3[key.description] == bytes && opened.load(ordering: .relaxed) == 3)
+    }
+  }
+
+  @Test("A link lets anybody read, another one store, for as long as it says and nothing else")
+  func links() async throws {
+    try await RunningSandbox.run { running in
+      let (store, bytes) = (try Self.store(running), Self.bytes(100))
+      let key = try Self.key(bytes)
+      let upload = try store.link(key, for: .upload, lifetime: .seconds(900))
+      #expect(try await running.send(HTTPRequest(.put, upload, body: bytes)).status == 200)
+      let download = try store.link(key, for: .download, lifetime: .seconds(900))
+      let response = try await running.send(HTTPRequest(.get, download))
+      #expect(response.status == 200 && response.body == bytes)
+      #expect(try await running.send(HTTPRequest(.put, download, body: [1])).status == 403)
+      #expect(try await running.send(HTTPRequest(.get, download.replacing(key.hexadecimal, with: "0"))).status == 403)
+      let old = try Self.store(running, skew: -902).link(key, for: .download, lifetime: .seconds(900))
+      #expect(try await running.send(HTTPRequest(.get, old)).status == 403)
+      for lifetime in [Duration.zero, .seconds(901)] {
+        #expect(throws: BlobError.self) { try store.link(key, for: .download, lifetime: lifetime) }
+      }
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import Blobs
+import ServiceKit
+import Testing
+
+@Suite("Settings of blobs") struct BlobKeysTests {
+  private static let bucket = [
+    "PARLEY_DEMO_BLOBS_KIND": "s3", "PARLEY_DEMO_BLOBS_S3_ENDPOINT": "https://account.r2.cloudflarestorage.com",
+    "PARLEY_DEMO_BLOBS_S3_BUCKET": "recordings", "PARLEY_DEMO_BLOBS_S3_ACCESS_KEY_ID": "name",
+    "PARLEY_DEMO_BLOBS_S3_SECRET_ACCESS_KEY": "secret",
+  ]
+
+  private func findings(_ environment: [String: String]) throws -> [String] {
+    let settings = try Settings(service: "demo", keys: BlobKeys.all, environment: environment)
+    return BlobKeys.findings(settings).map { "\($0.severity) \($0.key)" }
+  }
+
+  @Test("A folder is enough for files, and a bucket with its key for a bucket")
+  func whole() throws {
+    #expect(try findings(["PARLEY_DEMO_BLOBS_DIRECTORY": "/var/lib/parley/blobs"]).isEmpty)
+    #expect(try findings(Self.bucket).isEmpty)
+  }
+
+  @Test("Files without a folder are refused")
+  func withoutFolder() throws { #expect(try findings([:]) == ["error blobs.directory"]) }
+
+  @Test(
+    "A bucket of which something is missing is refused with the name of what is",
+    arguments: [
+      ("ENDPOINT", "endpoint"), ("BUCKET", "bucket"), ("ACCESS_KEY_ID", "accessKeyId"), ("SECRET_ACCESS_KEY", "secretAccessKey"),
+    ])
+  func half(variable: String, key: String) throws {
+    #expect(try findings(Self.bucket.filter { $0.key != "PARLEY_DEMO_BLOBS_S3_\(variable)" }) == ["error blobs.s3.\(key)"])
+  }
+
+  @Test("What is given and not used is told")
+  func unused() throws {
+    let both = Self.bucket.merging(["PARLEY_DEMO_BLOBS_DIRECTORY": "/blobs"]) { $1 }
+    #expect(try findings(both) == ["warning blobs.directory"])
+    let files = both.merging(["PARLEY_DEMO_BLOBS_KIND": "file"]) { $1 }
+    #expect(
+      try findings(files)
+        == ["endpoint", "bucket", "accessKeyId", "secretAccessKey"].map { "warning blobs.s3.\($0)" })
+  }
+
+  @Test(
+    "A value that cannot be is refused",
+    arguments: [
+      ("KIND", "gcs"), ("DIRECTORY", "blobs"), ("DIRECTORY", ""), ("S3_ENDPOINT", "host"), ("S3_ENDPOINT", "https://host/path"),
+      ("S3_ENDPOINT", "http://store.internal:9000"), ("S3_ENDPOINT", "http://127.0.0.1.example.com"), ("S3_REGION", ""),
+      ("S3_BUCKET", "a/b"), ("S3_PREFIX", "../a"), ("S3_ACCESS_KEY_ID", "two words"), ("S3_SECRET_ACCESS_KEY", "two words"),
+      ("S3_PATH_STYLE", "perhaps"),
+    ])
+  func refused(variable: String, value: String) {
+    let environment = Self.bucket.merging(["PARLEY_DEMO_BLOBS_\(variable)": value]) { $1 }
+    let error = #expect(throws: ConfigurationError.self) {
+      try Settings(service: "demo", keys: BlobKeys.all, environment: environment)
+    }
+    #expect(error?.problems.map(\.variable) == ["PARLEY_DEMO_BLOBS_\(variable)"])
+  }
+
+  @Test("To this machine plain HTTP is fine", arguments: ["http://127.0.0.1:9000", "http://localhost", "http://[::1]:9000"])
+  func loopback(endpoint: String) throws {
+    #expect(try findings(Self.bucket.merging(["PARLEY_DEMO_BLOBS_S3_ENDPOINT": endpoint]) { $1 }).isEmpty)
+  }
+
+  @Test("The secret is never shown")
+  func secret() throws {
+    let settings = try Settings(service: "demo", keys: BlobKeys.all, environment: Self.bucket)
+    #expect(!settings.entries.contains { $0.shown.contains("secret") })
+    #expect(settings.entries.filter(\.key.isSecret).map(\.key.name) == ["blobs.s3.secretAccessKey"])
+  }
+}
