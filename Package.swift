@@ -173,7 +173,6 @@ let package = Package(
       "Platform/Jobs", "Jobs", ["EventLoop", "MessagesCore", "MessagesWire", "PostgreSQL", "ServiceKit", "Telemetry", log],
       exclude: ["README.md"]),
 
-    floor("Platform/Audio", "Audio", ["EventLoop"]),
 
     // API and providers
     floor("API", "ParleyAPI", ["MessagesCore", "RPC", "WellKnown"], exclude: ["README.md"]),

@@ -7,7 +7,7 @@ internal import ServiceKit
 internal import Synchronization
 internal import WellKnown
 
-/// Who is signed in and who no longer is, served to other services over mutual TLS as the auth service does it.
+/// Who is signed in, who no longer is, and who has paid, served to other services over mutual TLS as the auth service does it.
 public final class TestDirectory: SessionDirectoryService.Handlers {
   /// What is wrong with it.
   public enum Fault: Sendable {
@@ -19,8 +19,9 @@ public final class TestDirectory: SessionDirectoryService.Handlers {
     case away
   }
 
-  private struct State {
+  struct State {
     var alive: Set<String> = []
+    var subscribed: Set<String> = []
     var ended: [EndedSession] = []
     var fault = Fault.none
     var cursors: [Int64] = []
@@ -29,7 +30,7 @@ public final class TestDirectory: SessionDirectoryService.Handlers {
     var epoch = 0
   }
 
-  private let state = Mutex(State())
+  let state = Mutex(State())
 
   /// Nobody is signed in.
   public init() {}
@@ -41,6 +42,13 @@ public final class TestDirectory: SessionDirectoryService.Handlers {
 
   /// A session is alive.
   public func begin(_ session: String) { state.withLock { _ = $0.alive.insert(session) } }
+
+  /// An account has a running subscription, or no more.
+  public func subscribe(_ user: String, _ isSubscribed: Bool = true) {
+    state.withLock { state in
+      if isSubscribed { state.subscribed.insert(user) } else { state.subscribed.remove(user) }
+    }
+  }
 
   /// A session has ended.
   public func end(_ session: String, _ cause: ParleyAPI.SessionEnd, mattersUntil seconds: Int64) {
@@ -88,6 +96,15 @@ public final class TestDirectory: SessionDirectoryService.Handlers {
   }
 }
 
+extension TestDirectory: EntitlementDirectoryService.Handlers {
+  /// As the proto file says.
+  public func checkEntitlement(
+    _ request: CheckEntitlementRequest, _ call: CallContext
+  ) async throws -> CheckEntitlementResponse {
+    state.withLock { CheckEntitlementResponse(isEntitled: $0.subscribed.contains(request.userID)) }
+  }
+}
+
 /// A directory that listens.
 struct ServedDirectory: Sendable {
   let address: SocketAddress
@@ -95,9 +112,10 @@ struct ServedDirectory: Sendable {
 
   init(_ directory: TestDirectory, on loops: EventLoopGroup, _ tls: TLSContext, admitting identity: ClientIdentity) throws {
     let policy = try AccessPolicy(
-      for: [SessionDirectoryService.descriptor],
+      for: [SessionDirectoryService.descriptor, EntitlementDirectoryService.descriptor],
       guards: [.service: .authenticator(ClientIdentityAuthenticator([identity]))])
-    server = RPCServer(on: loops, services: [SessionDirectoryService.routes(directory)], interceptors: [policy])
+    server = RPCServer(on: loops, services: [SessionDirectoryService.routes(directory), EntitlementDirectoryService.routes(directory)],
+      interceptors: [policy])
     address = try server.listen(on: SocketAddress("127.0.0.1:0"), tls: tls)
   }
 

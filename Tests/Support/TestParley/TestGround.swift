@@ -59,6 +59,8 @@ struct TestGround: Sendable {
     }
   }
 
+  var authorityFile: String { "\(folder)/ca.pem" }
+
   static let stranger = "spiffe://parley/stranger"
 
   // MARK: Settings

@@ -67,7 +67,15 @@ public struct TestParley: Sendable {
     directory.end(user.sessionID.description, cause, mattersUntil: clock.unixSeconds + 300)
   }
 
+  /// Says that somebody has paid, or does so no more. The auth service knows nothing of it: RevenueCat tells it.
+  public func subscribe(_ user: TestUser, _ isSubscribed: Bool = true) {
+    directory.subscribe(user.userID.description, isSubscribed)
+  }
+
   // MARK: Services
+
+  /// The PEM file with the authority of all certificates here, which services trust as `OUTBOUND_CA_FILE`.
+  public var authorityFile: String { ground.authorityFile }
 
   /// Where the auth service listens for other services: what `AUTH_ADDRESS` is set to where the true directory is wanted.
   public var authAddress: String { "https://127.0.0.1:\(auth.addresses.tls?.port ?? 0)" }

@@ -2,6 +2,16 @@ internal import Blobs
 internal import OnboardingDomain
 internal import OnboardingStore
 internal import PostgreSQL
+internal import Synchronization
+
+/// How far one reader of staged bytes has come.
+private final class ReadingPlace: Sendable {
+  private let place = Mutex<Int64>(0)
+
+  var offset: Int64 { place.withLock { $0 } }
+
+  func advance(by count: Int) { place.withLock { $0 += Int64(count) } }
+}
 
 extension SubmissionPipeline {
   /// How many recordings are written down at once.
@@ -40,10 +50,10 @@ extension SubmissionPipeline {
     guard let key = BlobKey(owner: user, digest: recording.digest), let stage = recording.stage else { return }
     let recordings = recordings
     let content = BlobContent(size: recording.size) {
-      var start: Int64 = 0
+      let place = ReadingPlace()
       return {
-        guard let piece = try await recordings.piece(at: start, in: stage, of: user) else { return nil }
-        start += Int64(piece.count)
+        guard let piece = try await recordings.piece(at: place.offset, in: stage, of: user) else { return nil }
+        place.advance(by: piece.count)
         return piece
       }
     }
@@ -54,7 +64,7 @@ extension SubmissionPipeline {
   func sample(_ recording: KeptRecording, of user: UUID) async throws -> SpokenSample {
     var bytes: [UInt8] = []
     if recording.storedAt != nil, let key = BlobKey(owner: user, digest: recording.digest) {
-      do throws(BlobError) { bytes = try await blobs.get(key, atMost: SubmissionLimits.recording) } catch {
+      do { bytes = try await blobs.get(key, atMost: SubmissionLimits.recording) } catch let error as BlobError {
         throw ProviderFailure(
           error.code == .notFound ? "audio_lost" : "object_store_unavailable", isTemporary: error.code != .notFound,
           retryAfter: error.retryAfter, "\(error.code)")

@@ -1,0 +1,161 @@
+import Foundation
+import JSON
+import MessagesCore
+import OnboardingAPI
+import Outbound
+import ParleyAPI
+import PostgreSQL
+import RPC
+import RPCClient
+import ServiceKit
+import TestParley
+import TestSandbox
+import TestSupport
+import WellKnown
+
+/// The onboarding service with a database of its own and a fresh sandbox, beside an auth service.
+struct OnboardingWorld: Sendable {
+  let parley: TestParley
+  let sandbox: SandboxProcess
+  let instance: ServiceInstance
+  let channel: ClientChannel
+  let http: HTTPClient
+  /// Where recordings are kept.
+  let folder: String
+
+  static let debugToken = "planted-debug-token"
+
+  var client: ParleyAPI.OnboardingService.Client { .init(channel) }
+  var identity: IdentityService.Client { .init(channel) }
+  var voices: VoiceService.Client { .init(channel) }
+  /// Where the service answers HTTP and Connect.
+  var address: String { "https://127.0.0.1:\(instance.addresses.tls?.port ?? 0)" }
+
+  /// Starts everything for the length of `body`. `changes` are settings of the service, without `PARLEY_ONBOARDING_`.
+  static func with(
+    _ changes: [String: String] = [:], _ body: @escaping @Sendable (OnboardingWorld) async throws -> Void
+  ) async throws {
+    try await SandboxProcess.run { sandbox in
+      try await TestParley.with { parley in
+        let scratch = try ScratchFolder()
+        let authorities = try [parley.authorityFile, sandbox.caFile].map { try String(contentsOfFile: $0, encoding: .utf8) }
+        let bundle = scratch.path + "/authorities.pem"
+        try authorities.joined(separator: "\n").write(toFile: bundle, atomically: true, encoding: .utf8)
+        let environment = [
+          "OUTBOUND_CA_FILE": bundle, "OPENAI_BASE_URL": sandbox.openAI, "OPENAI_API_KEY": "sk-sandbox",
+          "OPENAI_IDEMPOTENCY_HEADER": "Idempotency-Key", "ELEVENLABS_BASE_URL": sandbox.elevenLabs,
+          "ELEVENLABS_API_KEY": "xi-sandbox", "BLOBS_DIRECTORY": scratch.path + "/blobs", "JOBS_POLL": "50ms",
+          "DEBUG_TOKEN": debugToken, "COMPLETE_WAIT": "50s", "DATABASE_POOL": "8",
+        ].merging(changes) { $1 }
+        try await parley.with(OnboardingAPI.OnboardingService.self, settings: environment) { instance, channel in
+          var configuration = HTTPClientConfiguration()
+          configuration.caFile = bundle
+          configuration.circuit = nil
+          let http = try HTTPClient(loops: parley.loops.loops, configuration: configuration)
+          let world = OnboardingWorld(
+            parley: parley, sandbox: sandbox, instance: instance, channel: channel, http: http, folder: scratch.path + "/blobs")
+          let result = await Result { try await body(world) }
+          await http.shutDown()
+          try result.get()
+        }
+        withExtendedLifetime(scratch) {}
+      }
+    }
+  }
+
+  /// Somebody who is signed in and has paid.
+  func signIn(_ name: String) async throws -> TestUser {
+    let user = try await parley.signIn(name)
+    parley.subscribe(user)
+    return user
+  }
+
+  /// What a call of somebody's carries, with time enough for a slow machine.
+  static func options(_ user: TestUser) -> CallOptions {
+    CallOptions(metadata: ["authorization": "Bearer \(user.accessToken)"], deadline: .after(.seconds(55).withPatience))
+  }
+
+  /// Sends a body to one of the first app's paths.
+  func post(
+    _ path: String, _ body: [UInt8], as user: TestUser?, _ headers: HTTPHeaders = ["Content-Type": "application/json"],
+    method: HTTPMethod = .post
+  ) async throws -> (status: Int, body: JSONValue) {
+    var request = HTTPRequest(method, address + path, headers: headers, body: method == .get ? nil : body)
+    request.timeout = .seconds(100)
+    if let user { request.headers.add("Authorization", "Bearer \(user.accessToken)") }
+    let response = try await http.send(request)
+    return (response.status, (try? JSONParser.parse(response.body)) ?? .null)
+  }
+
+  // MARK: Records
+
+  /// A whole record: 33 answers to the steps of the catalogue that take one, and the twelve others as the first app counted them.
+  ///
+  /// - Parameters:
+  ///   - voices: How many of the fifteen recordings are recordings; the others are text.
+  ///   - variant: Another record for each.
+  static func record(voices: Int = 15, variant: Int = 0) throws -> OnboardingState {
+    var responses: [String: OnboardingAnswer] = [:]
+    var spoken = 0
+    for (step, type) in Self.types {
+      let minute = step < 10 ? "0\(step)" : "\(step)"
+      var answer = OnboardingAnswer(type: type, timestamp: "2026-01-05T10:\(minute):00.000Z")
+      switch type {
+      case "voice" where spoken < voices:
+        let bytes = try SpokenFiles.m4a(spoken + variant * 100)
+        spoken += 1
+        answer.value = .init(kind: .stringValue("data:audio/m4a;base64,\(Data(bytes).base64EncodedString())"))
+        answer.duration = 7
+        answer.audioFileSize = Int64(bytes.count)
+        answer.audioFormat = "m4a"
+      case "dual_sliders": answer.value = .init(kind: .stringValue("7,9"))
+      case "time_window_picker": answer.value = .init(kind: .stringValue("20:30-21:00"))
+      case "long_press_activate":
+        answer.value = .init(kind: .stringValue("true"))
+        answer.duration = 7
+      case "text" where step == 3: answer.value = .init(kind: .stringValue(" Ana \(variant) "))
+      default: answer.value = .init(kind: .stringValue("the answer to step \(step)"))
+      }
+      responses["\(step)"] = answer
+    }
+    return OnboardingState(
+      currentStep: 45, responses: responses, totalResponses: Int32(responses.count), progressPercentage: 100,
+      startedAt: "2026-01-05T10:00:00.000Z", lastSavedAt: "2026-01-05T10:50:00.000Z", isCompleted: true,
+      completedAt: "2026-01-05T10:50:00.000Z", userTimezone: "Europe/Berlin")
+  }
+
+  /// Every step with how it is answered; a step to read counts as text here, as the first app stored 45 answers.
+  private static let types: [(Int, String)] = (1...45).map { step in
+    switch step {
+    case 2, 5, 7, 10, 14, 16, 22, 23, 26, 27, 31, 35, 41, 42, 44: (step, "voice")
+    case 6, 12, 15, 24, 34, 39: (step, "choice")
+    case 11: (step, "dual_sliders")
+    case 37: (step, "time_window_picker")
+    case 43: (step, "long_press_activate")
+    default: (step, "text")
+    }
+  }
+
+  /// The recordings of a record, by step.
+  static func recordings(in state: OnboardingState) throws -> [Int: [UInt8]] {
+    var found: [Int: [UInt8]] = [:]
+    for (key, answer) in state.responses {
+      guard case .stringValue(let text) = answer.value?.kind, text.hasPrefix("data:audio/") else { continue }
+      let encoded = text.split(separator: ",")[1]
+      found[Int(key) ?? 0] = [UInt8](Data(base64Encoded: String(encoded)) ?? Data())
+    }
+    return found
+  }
+
+  /// What the database says.
+  func value<Value: SQLDecodable>(_ query: Query, as type: Value.Type = Value.self) async throws -> Value? {
+    try await parley.database.value(query)
+  }
+}
+
+extension Result where Failure == any Error {
+  /// What an operation ends with.
+  init(_ body: () async throws -> Success) async {
+    do { self = .success(try await body()) } catch { self = .failure(error) }
+  }
+}
