@@ -224,7 +224,7 @@ let package = Package(
       ], exclude: ["README.md"]),
     executable(
       "parley-sandbox", at: "Sources/Executables/parley-sandbox",
-      ["EventLoop", "HTTP2", "RPC", "RPCServer", "JOSE", "JSON", "Outbound", arguments], exclude: ["README.md"]),
+      ["EventLoop", "HTTP2", "RPC", "RPCServer", "JOSE", "JSON", "Multipart", "Outbound", arguments], exclude: ["README.md"]),
     executable(
       "protoc-gen-parley", at: "Sources/Executables/protoc-gen-parley",
       ["MessagesCore", "MessagesWire", "WellKnown"]),
