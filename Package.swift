@@ -257,6 +257,9 @@ let package = Package(
         "RPC",
         "RPCClient", "RPCServer", "ServiceKit", "TestSupport", "WellKnown", log,
       ], path: "Tests/Support/TestParley", swiftSettings: settings),
+    .target(
+      name: "TestSandbox", dependencies: ["EventLoop", "JSON", "Outbound", "TestSupport"], path: "Tests/Support/TestSandbox",
+      swiftSettings: settings),
     executable("demo-service", at: "Tests/Support/demo-service", ["DemoService", "ServiceKit"]),
     // What `make chaos` writes to.
     executable(
@@ -330,6 +333,7 @@ let package = Package(
         "COpenSSL", "CShims",
       ], path: "Tests/Hostile", swiftSettings: settings),
     tests("Platform/JOSETests", ["JOSE", "JSON"]),
+    tests("Platform/MultipartTests", ["Multipart"]),
     tests("Platform/OutboundTests", ["Outbound", "EventLoop", "HTTP2", "RPC", "RPCServer", "TestSupport", log]),
     tests(
       "Platform/JobsTests",
@@ -366,6 +370,10 @@ let package = Package(
         "MessagesCore", "MessagesWire", "OpenID", "Outbound", "PostgreSQL", "RPC", "RPCClient",
         "ServiceKit", "TestAPI", "WellKnown", "TestSupport", log,
       ]),
+    tests(
+      "Providers/OpenAITests",
+      ["OpenAIProvider", "OpenID", "JOSE", "JSON", "Multipart", "Outbound", "TestSandbox", "parley-sandbox"]),
+    tests("Providers/ElevenLabsTests", ["ElevenLabsProvider", "OpenID", "JSON", "Outbound", "TestSandbox", "parley-sandbox"]),
     tests(
       "Executables/ToolTests",
       [
