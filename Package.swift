@@ -151,6 +151,8 @@ let package = Package(
     floor("Platform/JOSE", "JOSE", ["JSON", "COpenSSL"], exclude: ["README.md"]),
     floor("Platform/Outbound", "Outbound", ["EventLoop", "CCurl", log], exclude: ["README.md"]),
     floor("Platform/Multipart", "Multipart", exclude: ["README.md"]),
+    floor("Platform/Subprocess", "Subprocess", ["EventLoop", "CShims"], exclude: ["README.md"]),
+    floor("Platform/Audio", "Audio", ["EventLoop", "JOSE", "JSON", "Subprocess"], exclude: ["README.md"]),
     floor(
       "Platform/PostgreSQL", "PostgreSQL", ["EventLoop", "CPostgreSQL", "CShims", "COpenSSL", log], exclude: ["README.md"]),
     floor("Platform/Idempotency", "Idempotency", ["EventLoop", "PostgreSQL"], exclude: ["README.md"]),
