@@ -152,6 +152,8 @@ let package = Package(
     floor("Platform/JOSE", "JOSE", ["JSON", "COpenSSL"], exclude: ["README.md"]),
     floor("Platform/Outbound", "Outbound", ["EventLoop", "CCurl", log], exclude: ["README.md"]),
     floor("Platform/Multipart", "Multipart", exclude: ["README.md"]),
+    floor("Platform/Subprocess", "Subprocess", ["EventLoop", "CShims"], exclude: ["README.md"]),
+    floor("Platform/Audio", "Audio", ["EventLoop", "JOSE", "JSON", "Subprocess"], exclude: ["README.md"]),
     floor(
       "Platform/PostgreSQL", "PostgreSQL", ["EventLoop", "CPostgreSQL", "CShims", "COpenSSL", log], exclude: ["README.md"]),
     floor("Platform/Idempotency", "Idempotency", ["EventLoop", "PostgreSQL"], exclude: ["README.md"]),
@@ -240,7 +242,8 @@ let package = Package(
     executable(
       "parley-sandbox", at: "Sources/Executables/parley-sandbox",
       [
-        "Blobs", "EventLoop", "HTTP2", "MessagesCore", "RPC", "RPCServer", "JOSE", "JSON", "Outbound", "PostgreSQL", arguments,
+        "Blobs", "EventLoop", "HTTP2", "MessagesCore", "RPC", "RPCServer", "JOSE", "JSON", "Multipart", "Outbound", "PostgreSQL",
+        arguments,
       ], exclude: ["README.md"]),
     executable(
       "protoc-gen-parley", at: "Sources/Executables/protoc-gen-parley",
@@ -274,6 +277,9 @@ let package = Package(
         "RPC",
         "RPCClient", "RPCServer", "ServiceKit", "TestSupport", "WellKnown", log,
       ], path: "Tests/Support/TestParley", swiftSettings: settings),
+    .target(
+      name: "TestSandbox", dependencies: ["EventLoop", "JSON", "Outbound", "TestSupport"], path: "Tests/Support/TestSandbox",
+      swiftSettings: settings),
     executable("demo-service", at: "Tests/Support/demo-service", ["DemoService", "ServiceKit"]),
     // What `make chaos` writes to.
     executable(
@@ -349,6 +355,7 @@ let package = Package(
     tests("Platform/JOSETests", ["JOSE", "JSON"]),
     tests(
       "Platform/BlobsTests", ["Blobs", "EventLoop", "JOSE", "Outbound", "PostgreSQL", "ServiceKit", "TestSupport"]),
+    tests("Platform/MultipartTests", ["Multipart"]),
     tests("Platform/OutboundTests", ["Outbound", "EventLoop", "HTTP2", "RPC", "RPCServer", "TestSupport", log]),
     tests(
       "Platform/JobsTests",
@@ -379,12 +386,23 @@ let package = Package(
         "Telemetry", "Jobs", "TestSupport", "DemoService", "ParleyProvider", "TestAPI", log,
       ]),
     tests(
+      "Services/OnboardingTests",
+      [
+        "OnboardingDomain", "OnboardingStore", "OnboardingAPI", "ParleyAPI", "ServiceKit", "EventLoop", "RPC", "RPCClient",
+        "RPCServer", "PostgreSQL", "Outbound", "JOSE", "JSON", "MessagesCore", "WellKnown", "Jobs", "TestParley", "TestSandbox",
+        "TestSupport",
+      ]),
+    tests(
       "Providers/ParleyTests",
       [
         "ParleyProvider", "ParleyAPI", "TestParley", "DemoService", "AuthAPI", "AuthDomain", "EventLoop", "HTTP2", "JOSE",
         "MessagesCore", "MessagesWire", "OpenID", "Outbound", "PostgreSQL", "RPC", "RPCClient",
         "ServiceKit", "TestAPI", "WellKnown", "TestSupport", log,
       ]),
+    tests(
+      "Providers/OpenAITests",
+      ["OpenAIProvider", "OpenID", "JOSE", "JSON", "Multipart", "Outbound", "TestSandbox", "parley-sandbox"]),
+    tests("Providers/ElevenLabsTests", ["ElevenLabsProvider", "OpenID", "JSON", "Outbound", "TestSandbox", "parley-sandbox"]),
     tests(
       "Executables/ToolTests",
       [

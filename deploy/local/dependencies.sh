@@ -29,6 +29,8 @@ packages=(
   nftables                 # make chaos: links that drop everything
   prometheus               # promtool, which judges deploy/monitoring
   testssl.sh               # make testssl
+  ffmpeg                   # reading recordings: ffprobe and ffmpeg, each as a limited subprocess
+  espeak-ng                # the spoken recordings of the tests
 )
 
 [[ ${PARLEY_DEPS:-} == skip ]] && exit 0

@@ -21,6 +21,10 @@ final class Sandbox: Sendable {
   let cloud: CloudStandIn
   let revenueCat = RevenueCatStandIn()
   let s3 = S3StandIn()
+  let openAI: OpenAIStandIn
+  let elevenLabs: ElevenLabsStandIn
+  let effects = PaidEffects()
+  let held = HeldRequests()
   let faults = FaultPlan()
   let counters = ServedCounters()
   private let log: LogLines
@@ -30,8 +34,13 @@ final class Sandbox: Sendable {
   private let http: HTTPClient
 
   /// A sandbox with fresh keys that does not listen yet. Webhooks trust the roots in `caFile`, or the system's.
-  init(on group: EventLoopGroup, settings: GoogleSettings = .init(), caFile: String? = nil, log: LogLines = .none) throws {
+  init(
+    on group: EventLoopGroup, settings: GoogleSettings = .init(), keys: StandInKeys = .init(), caFile: String? = nil,
+    log: LogLines = .none
+  ) throws {
     self.group = group
+    openAI = OpenAIStandIn(key: keys.openAI, effects: effects)
+    elevenLabs = ElevenLabsStandIn(key: keys.elevenLabs, effects: effects)
     self.log = log
     google = try GoogleStandIn(settings)
     apple = try AppleStandIn(keyLifetime: settings.certsMaxAge)
@@ -45,22 +54,34 @@ final class Sandbox: Sendable {
 
   /// Listens on the loopback interface; port 0 lets the system choose.
   func listen(tls: TLSContext, port: UInt16 = 0, plainPort: UInt16? = nil) throws -> Ports {
-    let standIns = google.routes + apple.routes + cloud.routes + revenueCat.routes + s3.routes
+    let standIns =
+      google.routes + apple.routes + cloud.routes + revenueCat.routes + s3.routes + openAI.routes + elevenLabs.routes
     let control = ControlRoutes(
       google: google, apple: apple, standIns: standIns, faults: faults, counters: counters, blocking: group.blocking)
     let revenueCatControl = RevenueCatControl(revenueCat: revenueCat, control: control, http: http)
-    let s3Control = S3Control(s3: s3, control: control)
-    var configuration = RPCServerConfiguration()
-    configuration.maximumHTTPBodyBytes = Self.largestBody
+    let steering =
+      control.routes + revenueCatControl.routes + S3Control(s3: s3, control: control).routes
+      + OpenAIControl(openAI: openAI, control: control).routes
+      + ElevenLabsControl(elevenLabs: elevenLabs, control: control).routes
+      + EffectControl(control: control, effects: effects, held: held, voices: elevenLabs).routes
     let server = RPCServer(
-      on: group, services: [], http: standIns.flatMap(served) + control.routes + revenueCatControl.routes + s3Control.routes,
-      fallback: patterned(standIns), configuration: configuration)
+      on: group, services: [], http: standIns.flatMap(served) + steering, fallback: patterned(standIns),
+      configuration: Self.configuration)
     let address = try server.listen(on: .init(.ipv4([127, 0, 0, 1], port: port)), tls: tls)
     let plain = try plainPort.map { try server.listen(on: .init(.ipv4([127, 0, 0, 1], port: $0))) }
     self.server.withLock { $0 = server }
     let ports = Ports(tls: address.port ?? 0, plain: plain?.port)
     google.listens(on: ports)
     return ports
+  }
+
+  /// Recordings are larger than what a service takes by default, and several come at once.
+  private static var configuration: RPCServerConfiguration {
+    var configuration = RPCServerConfiguration()
+    configuration.maximumHTTPBodyBytes = largestBody
+    configuration.http2.requestBytes = 256 << 20
+    configuration.http2.processRequestBytes = 512 << 20
+    return configuration
   }
 
   /// The key file with which the service under test is configured.
@@ -72,16 +93,18 @@ final class Sandbox: Sendable {
       defer { server = nil }
       return server
     }
+    held.release()
     await server?.drain(within: .seconds(2))
     await http.shutDown()
   }
 
   /// What answers for paths with a name in the middle.
   private func patterned(_ routes: [StandInRoute]) -> HTTPRoute.Handler {
-    let answers = routes.flatMap { route in route.patterns.map { ($0, answer(route)) } }
+    let answers = routes.flatMap { route in route.patterns.map { (pattern: $0, route: route, answer: answer(route)) } }
     return { request in
-      guard let found = answers.first(where: { $0.0.matches(request.path) }) else { return .text(404, "not found\n") }
-      return try await found.1(request)
+      let found = answers.filter { $0.pattern.matches(request.path) }
+      guard let first = found.first else { return .text(404, "not found\n") }
+      return try await (found.first { $0.route.method == request.method } ?? first).answer(request)
     }
   }
 
@@ -93,12 +116,17 @@ final class Sandbox: Sendable {
 
   /// What a route answers, with the faults that were asked for, counted and logged.
   private func answer(_ route: StandInRoute) -> HTTPRoute.Handler {
-    { [faults, counters, log] request in
+    { [faults, held, counters, log] request in
       let started = MonotonicInstant.now()
-      let response = try await faults.apply(to: route.path) {
+      let requestID = request.header("x-client-request-id")
+      await held.wait(route.path, isBefore: true, requestID: requestID)
+      let response = try await faults.apply(to: route) {
+        // Who went away while waiting asked for nothing.
+        if Task.isCancelled { return .dropped }
         let isServed = request.method == route.method || route.otherMethods.contains(request.method)
         return isServed ? try await route.answer(request) : .text(405, "method not allowed\n")
       }
+      await held.wait(route.path, isBefore: false, requestID: requestID)
       counters.count(route.path, response)
       let outcome = response.resetsStream ? "dropped" : "\(response.status)"
       log.write("\(request.method) \(request.path) \(outcome) in \(MonotonicInstant.now().duration(since: started))")
@@ -119,6 +147,8 @@ struct StandInRoute: Sendable {
   var aliases: [String] = []
   /// The same, for paths with a name in the middle.
   var patterns: [PathPattern] = []
+  /// How it tells an error of a status and a name; nil for the sandbox's own way.
+  var refusal: (@Sendable (Int, String?) -> HTTPServerResponse)?
   /// What answers.
   let answer: HTTPRoute.Handler
 }

@@ -24,10 +24,12 @@ public enum Base64 {
   }
 
   /// The bytes of a canonical text with its padding, or nil.
-  public static func decode(_ text: String) -> [UInt8]? {
-    let text = Array(text.utf8)
+  public static func decode(_ text: String) -> [UInt8]? { decode(text.utf8) }
+
+  /// The bytes of a canonical text with its padding, or nil. Of a text in one piece nothing is copied.
+  public static func decode(_ text: some BidirectionalCollection<UInt8>) -> [UInt8]? {
     guard text.count % 4 == 0 else { return nil }
-    let padding = text.reversed().prefix { $0 == UInt8(ascii: "=") }.count
+    let padding = text.suffix(3).reversed().prefix { $0 == UInt8(ascii: "=") }.count
     return padding <= 2 ? Base64Alphabet.standard.decode(text.dropLast(padding)) : nil
   }
 }

@@ -62,7 +62,8 @@ extension Transcription {
     guard let seconds = value.number?.double ?? value.string.flatMap({ Double($0) }), (0...1e9).contains(seconds) else {
       return nil
     }
-    return .seconds(seconds)
+    // As a number of binary digits, 8.47 would be no time that anybody can tell.
+    return .milliseconds(Int64((seconds * 1000).rounded()))
   }
 }
 

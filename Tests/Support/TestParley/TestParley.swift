@@ -72,6 +72,11 @@ public struct TestParley: Sendable {
     directory.subscribe(user.userID.description, isSubscribed)
   }
 
+  /// The database of all services here.
+  public func withDatabase<Value: Sendable>(_ body: @Sendable (Database) async throws -> Value) async throws -> Value {
+    try await ground.database.open(body)
+  }
+
   // MARK: Services
 
   /// The PEM file with the authority of all certificates here, which services trust as `OUTBOUND_CA_FILE`.

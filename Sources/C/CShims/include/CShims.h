@@ -3,6 +3,7 @@
 
 #include "shims_openssl.h"
 #include "shims_process.h"
+#include "shims_subprocess.h"
 #include "shims_system.h"
 
 #endif

@@ -31,6 +31,15 @@ struct ServeCommand: ParsableCommand {
         PUT, GET, HEAD, DELETE /parley-blobs/{key}
         GET  /parley-blobs?list-type=2        prefix, start-after, continuation-token, max-keys
 
+      OpenAI's side, with the bearer token of --openai-key:
+        POST /openai/v1/audio/transcriptions  a form with a recording in, words out (also at /v1/audio/transcriptions)
+        POST /openai/v1/chat/completions      messages in, text or JSON by schema out (also at /v1/chat/completions)
+
+      ElevenLabs' side, with the xi-api-key of --elevenlabs-key:
+        POST /elevenlabs/v1/voices/add        a form with samples in, a voice's id out (also at /v1/voices/add)
+        GET  /elevenlabs/v1/voices            all voices (also at /v1/voices)
+        GET, DELETE /elevenlabs/v1/voices/{id}  one (/elevenlabs/voice, /elevenlabs/voice-deletion)
+
       How tests and people steer it (JSON in, JSON out):
         POST /sandbox/revenuecat/customer     {"ids","entitlements":{"pro":{"productId","expiresIn"}},"period",
                                               "unsubscribed","billingIssue","managementUrl"}; DELETE forgets all
@@ -46,7 +55,14 @@ struct ServeCommand: ParsableCommand {
         GET  /sandbox/apple/grants            how many codes, refresh tokens and revocations there are
         GET  /sandbox/s3/objects              what is in the bucket, and how often each was stored; DELETE empties it
         GET  /sandbox/s3/access               bucket, region and key for the service under test
-        POST /sandbox/faults                  {"path","status","delayMs","drop","count"}; DELETE ends them
+        POST /sandbox/openai/transcripts      {"sha256","text"} or {"sha256","silent"}: what is said in a recording; DELETE forgets
+        POST /sandbox/openai/chat             {"content"}, {"document"}, {"refusal"}, {"truncated"} or {"invalid"}, with "count"
+        GET  /sandbox/elevenlabs/voices       the voices that were made; DELETE forgets them
+        POST /sandbox/elevenlabs/settings     {"voiceLimit"}
+        GET  /sandbox/effects                 what was paid for, by content and by request, and what twice; DELETE starts again
+        POST /sandbox/hold                    {"path","before","count"}: answers wait; GET shows who; DELETE lets them go
+        POST /sandbox/faults                  {"path","status","code","retryAfter","delayMs","drop","after","count"}; "after": the work
+                                              is done, its answer lost; DELETE ends them
         GET  /sandbox/counters                what was served, by path; DELETE starts again from zero
 
       It speaks HTTP/2 only: curl --http2 with TLS, or --http2-prior-knowledge on the plain port.
@@ -61,6 +77,9 @@ struct ServeCommand: ParsableCommand {
   @Option(help: "Seconds that the public keys may be cached.") var certsMaxAge = 3600
   @Option(help: "Seconds that an access token is said to live.") var tokenLifetime = 3599
 
+  @Option(name: .customLong("openai-key"), help: "The key that OpenAI's side takes.") var openAIKey = StandInKeys().openAI
+  @Option(name: .customLong("elevenlabs-key"), help: "The key that ElevenLabs' side takes.") var elevenLabsKey = StandInKeys()
+    .elevenLabs
   @Option(help: "A PEM file of roots that webhooks trust instead of the system's.") var outboundCa: String?
 
   func validate() throws {
@@ -76,7 +95,8 @@ struct ServeCommand: ParsableCommand {
     let tls = try TLSContext(
       .server(identity: .init(certificateChain: .file(certificate), privateKey: .file(key))))
     let sandbox = try Sandbox(
-      on: group, settings: .init(tokenLifetime: tokenLifetime, certsMaxAge: certsMaxAge), caFile: outboundCa, log: .standardError)
+      on: group, settings: .init(tokenLifetime: tokenLifetime, certsMaxAge: certsMaxAge),
+      keys: .init(openAI: openAIKey, elevenLabs: elevenLabsKey), caFile: outboundCa, log: .standardError)
     let ports = try sandbox.listen(tls: tls, port: port, plainPort: plainPort)
     if let stateDirectory {
       try PrivateFile.write(sandbox.serviceAccountDocument, to: stateDirectory + "/service-account.json", mode: 0o600)

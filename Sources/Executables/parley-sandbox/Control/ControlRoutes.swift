@@ -98,20 +98,27 @@ struct ControlRoutes: Sendable {
     try await rotate(request) { [apple] in try apple.rotateKeys(withdrawingOld: $0) }
   }
 
+  /// What is at a path that a control request names.
+  func standIn(_ path: String?) throws(ControlRequest.Fault) -> StandInRoute {
+    guard let path else { throw ControlRequest.Fault(message: "'path' is missing") }
+    guard let route = standIns.first(where: { $0.path == path || $0.aliases.contains(path) }) else {
+      let known = standIns.map(\.path).joined(separator: ", ")
+      throw ControlRequest.Fault(message: "there is nothing at '\(path)'; known are \(known)")
+    }
+    return route
+  }
+
   // MARK: Faults
 
   private func showFaults() -> HTTPServerResponse { .json(["faults": .array(faults.pending.map(\.json))]) }
 
   private func addFault(_ request: HTTPServerRequest) throws -> HTTPServerResponse {
-    let request = try ControlRequest(request, allowing: ["path", "status", "delayMs", "drop", "count"])
-    guard let named = try request.text("path") else { throw ControlRequest.Fault(message: "'path' is missing") }
-    guard let route = standIns.first(where: { $0.path == named || $0.aliases.contains(named) }) else {
-      let known = standIns.map(\.path).joined(separator: ", ")
-      throw ControlRequest.Fault(message: "there is nothing at '\(named)'; known are \(known)")
-    }
+    let request = try ControlRequest(
+      request, allowing: ["path", "status", "delayMs", "drop", "code", "retryAfter", "after", "count"])
     let fault = FaultPlan.Fault(
-      path: route.path, status: try request.integer("status", in: 200...599),
+      path: try standIn(request.text("path")).path, status: try request.integer("status", in: 200...599),
       delayMilliseconds: try request.integer("delayMs", in: 0...600_000) ?? 0, drops: try request.flag("drop"),
+      code: try request.text("code"), retryAfter: try request.text("retryAfter"), isAfter: try request.flag("after"),
       count: try request.integer("count", in: 1...1_000_000))
     guard fault.status != nil || fault.delayMilliseconds > 0 || fault.drops else {
       throw ControlRequest.Fault(message: "a fault has a 'status', a 'delayMs' or 'drop'")

@@ -15,6 +15,12 @@ final class FaultPlan: Sendable {
     var delayMilliseconds = 0
     /// Whether to reset the stream instead of answering.
     var drops = false
+    /// The name that the answer gives the error, in the provider's own form; nil for the usual one.
+    var code: String?
+    /// The `Retry-After` of the answer.
+    var retryAfter: String?
+    /// Whether the work is done before: the answer to it is lost.
+    var isAfter = false
     /// How many requests are left that it holds for; nil for all.
     var count: Int?
 
@@ -22,6 +28,9 @@ final class FaultPlan: Sendable {
     var json: JSONValue {
       var object: JSONObject = ["path": .string(path), "delayMs": .number(JSONNumber(delayMilliseconds)), "drop": .bool(drops)]
       if let status { object["status"] = .number(JSONNumber(status)) }
+      if let code { object["code"] = .string(code) }
+      if let retryAfter { object["retryAfter"] = .string(retryAfter) }
+      if isAfter { object["after"] = true }
       if let count { object["count"] = .number(JSONNumber(count)) }
       return .object(object)
     }
@@ -38,18 +47,27 @@ final class FaultPlan: Sendable {
   /// Forgets the faults of a path, or all of them.
   func remove(path: String? = nil) { faults.withLock { $0.removeAll { path == nil || $0.path == path } } }
 
-  /// Answers a request for `path`: the first fault planned for it decides how.
+  /// Answers a request for `route`: the first fault planned for it decides how.
   func apply(
-    to path: String, _ answer: () async throws -> HTTPServerResponse
+    to route: StandInRoute, _ answer: () async throws -> HTTPServerResponse
   ) async throws -> HTTPServerResponse {
-    guard let fault = take(path) else { return try await answer() }
+    guard let fault = take(route.path) else { return try await answer() }
+    let done = fault.isAfter ? try await answer() : nil
     if fault.delayMilliseconds > 0, let loop = EventLoop.current {
       try await loop.sleep(for: .milliseconds(fault.delayMilliseconds))
     }
     if fault.drops { return .dropped }
-    guard let status = fault.status else { return try await answer() }
-    let body: JSONValue = ["error": "sandbox_fault", "error_description": "The sandbox was told to fail."]
-    return .json(status, body.encoded())
+    guard let status = fault.status else {
+      if let done { return done }
+      return try await answer()
+    }
+    var response = route.refusal?(status, fault.code) ?? Self.refusal(status, fault.code)
+    if let retryAfter = fault.retryAfter { response.headers.append(("retry-after", retryAfter)) }
+    return response
+  }
+
+  private static func refusal(_ status: Int, _ code: String?) -> HTTPServerResponse {
+    .json(["error": .string(code ?? "sandbox_fault"), "error_description": "The sandbox was told to fail."], status: status)
   }
 
   private func take(_ path: String) -> Fault? {

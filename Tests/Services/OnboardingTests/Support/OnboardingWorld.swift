@@ -149,7 +149,7 @@ struct OnboardingWorld: Sendable {
 
   /// What the database says.
   func value<Value: SQLDecodable>(_ query: Query, as type: Value.Type = Value.self) async throws -> Value? {
-    try await parley.database.value(query)
+    try await parley.withDatabase { try await $0.value(query) }
   }
 }
 

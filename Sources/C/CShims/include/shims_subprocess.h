@@ -1,0 +1,41 @@
+// Programs that are started with limits, and the memory that is their input.
+#ifndef PARLEY_SHIMS_SUBPROCESS_H
+#define PARLEY_SHIMS_SUBPROCESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// What a program may use.
+struct parley_process_limits {
+  /// Bytes of address space.
+  uint64_t memory;
+  /// Bytes of any file that it writes.
+  uint64_t file_size;
+  /// Seconds of CPU time.
+  uint32_t cpu_seconds;
+  /// Descriptors, the three standard ones included.
+  uint32_t descriptors;
+};
+
+/// Starts a program in a session of its own, without environment, with `input` and `output` as its standard input and output and
+/// nothing else open. It cannot use the network or leave its process group, and is killed when the calling thread ends.
+/// Answers 0 once the program runs, or an error number; then no process is left.
+int parley_spawn_limited(
+    const char *path, char *const arguments[], int input, int output, const struct parley_process_limits *limits, int *process);
+
+/// Makes a pipe that no other program inherits; its reading end does not block. Answers 0, or an error number.
+int parley_make_pipe(int *reading, int *writing);
+
+/// A descriptor that becomes readable when the process ends, or -1.
+int parley_watch_process(int process);
+
+/// Whether the process has ended; it is not reaped by this.
+int parley_process_has_ended(int process);
+
+/// Kills the process with its whole group and reaps it. Answers what waitpid told.
+int parley_end_process(int process);
+
+/// A descriptor of memory that holds these bytes and can no longer be changed, at its beginning; or -1 with errno.
+int parley_sealed_memory(const void *bytes, size_t count);
+
+#endif

@@ -1,0 +1,96 @@
+import JOSE
+import JSON
+import RPCServer
+import Synchronization
+
+/// OpenAI as far as the services know it: words of recordings, and answers to chats. Both are always the same for the same input, unless
+/// a test wished for others.
+final class OpenAIStandIn: Sendable {
+  /// The path by which transcriptions are counted and told to fail.
+  static let transcriptionPath = "/openai/v1/audio/transcriptions"
+  /// The path by which chats are counted and told to fail.
+  static let chatPath = "/openai/v1/chat/completions"
+
+  private struct State {
+    var requests = 0
+    /// By the hash of a recording; an empty text for one in which nobody speaks.
+    var transcripts: [String: String] = [:]
+    var chats: [WishedChat] = []
+  }
+
+  private let key: String
+  private let effects: PaidEffects
+  private let state = Mutex(State())
+
+  /// It takes one key, and tells `effects` what it did.
+  init(key: String, effects: PaidEffects) {
+    self.key = key
+    self.effects = effects
+  }
+
+  /// What is served, by its paths.
+  var routes: [StandInRoute] {
+    [
+      route(Self.transcriptionPath, "/v1/audio/transcriptions") { request throws(OpenAIRefusal) in
+        let asked = try TranscriptionEndpoint(request)
+        self.effects.pay(.transcriptions, asked.hash, request.header("x-client-request-id"))
+        return asked.answer(self.state.withLock { $0.transcripts[asked.hash] })
+      },
+      route(Self.chatPath, "/v1/chat/completions") { request throws(OpenAIRefusal) in
+        let asked = try ChatEndpoint(request)
+        self.effects.pay(.chats, asked.hash, request.header("x-client-request-id"))
+        return asked.answer(self.nextChat())
+      },
+    ]
+  }
+
+  // MARK: Steering
+
+  /// What is said in the recording of that hash from now on.
+  func know(_ text: String, in hash: String) { state.withLock { $0.transcripts[hash] = text } }
+
+  /// Forgets what is said in recordings.
+  func forgetTranscripts() { state.withLock { $0.transcripts = [:] } }
+
+  /// What one of the next chats is answered with.
+  func plan(_ chat: WishedChat) { state.withLock { $0.chats.append(chat) } }
+
+  /// Forgets what chats are to be answered with.
+  func forgetChats() { state.withLock { $0.chats = [] } }
+
+  private func nextChat() -> WishedChat? {
+    state.withLock { state in
+      guard var chat = state.chats.first else { return nil }
+      chat.count -= 1
+      if chat.count > 0 { state.chats[0] = chat } else { state.chats.removeFirst() }
+      return chat
+    }
+  }
+
+  private func route(
+    _ path: String, _ alias: String, _ answer: @escaping @Sendable (HTTPServerRequest) throws(OpenAIRefusal) -> HTTPServerResponse
+  ) -> StandInRoute {
+    var route = StandInRoute(method: "POST", path: path, aliases: [alias]) { [key] request in
+      var response: HTTPServerResponse
+      do throws(OpenAIRefusal) {
+        guard request.header("authorization") == "Bearer \(key)" else { throw .wrongKey }
+        response = try answer(request)
+      } catch { response = error.response }
+      let number = self.state.withLock { state in
+        state.requests += 1
+        return state.requests
+      }
+      response.headers.append(("x-request-id", "req_sandbox\(number)"))
+      return response
+    }
+    route.refusal = OpenAIRefusal.fault
+    return route
+  }
+}
+
+extension SHA256 {
+  /// The digest in lower-case hexadecimal.
+  static func hexadecimal(_ bytes: [UInt8]) -> String {
+    digest(bytes).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+}

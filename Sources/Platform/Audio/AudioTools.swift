@@ -1,0 +1,98 @@
+public import EventLoop
+internal import Glibc
+public import Subprocess
+
+/// The programs that read recordings, and what they may use.
+///
+/// Hostile files are read in a process of their own, never in this one. The file's kind is told to it, so that it does not guess one
+/// that reads further files.
+public struct AudioTools: Sendable {
+  /// Where `ffprobe` is.
+  public var ffprobe: String
+  /// Where `ffmpeg` is.
+  public var ffmpeg: String
+  /// What a run of either may use.
+  public var processLimits = ProcessLimits()
+  /// How much a recording may be.
+  public var limits = AudioLimits()
+  private let pool: BlockingPool
+
+  /// Tools.
+  ///
+  /// - Parameters:
+  ///   - ffprobe: Where `ffprobe` is: an absolute path.
+  ///   - ffmpeg: Where `ffmpeg` is: an absolute path.
+  ///   - pool: Where the calling is done that waits for them; its threads are as many as run at once. It is the owner's to shut down.
+  public init(ffprobe: String = "/usr/bin/ffprobe", ffmpeg: String = "/usr/bin/ffmpeg", on pool: BlockingPool) {
+    self.ffprobe = ffprobe
+    self.ffmpeg = ffmpeg
+    self.pool = pool
+  }
+
+  /// The beginning of every command line: quiet, no network, the file on standard input, of this kind.
+  ///
+  /// The input is named as a file so that it can be sought in: the end of a recording often tells how to read it.
+  private static func input(_ format: AudioFormat) -> [String] {
+    let demuxer =
+      switch format {
+      case .m4a: "mov"
+      case .aac: "aac"
+      case .mp3: "mp3"
+      case .wav: "wav"
+      case .webm: "matroska"
+      case .ogg: "ogg"
+      }
+    return ["-v", "quiet", "-protocol_whitelist", "file,pipe", "-f", demuxer, "-i", "/proc/self/fd/0"]
+  }
+
+  /// What `ffprobe` says of a file: the fields `entries` as JSON.
+  func probe(_ bytes: [UInt8], as format: AudioFormat, _ entries: String) async throws(AudioError) -> [UInt8] {
+    try check(bytes)
+    let process = LimitedProcess(
+      ffprobe, ["-of", "json", "-show_entries", entries] + Self.input(format), limits: processLimits)
+    return try await run(process, bytes, into: [UInt8]()) { output, chunk in
+      output.append(contentsOf: chunk)
+      return output.count <= 64 << 10
+    }
+  }
+
+  /// Decodes a file to 16,000 samples a second of one channel, 16 bits each in this machine's order, and hands on their bytes.
+  func decode<Result: Sendable>(
+    _ bytes: [UInt8], as format: AudioFormat, into result: Result,
+    _ read: @escaping @Sendable (inout Result, UnsafeRawBufferPointer) -> Bool
+  ) async throws(AudioError) -> Result {
+    try check(bytes)
+    let process = LimitedProcess(
+      ffmpeg,
+      ["-nostdin", "-threads", "1"] + Self.input(format)
+        + ["-map", "0:a:0", "-vn", "-sn", "-dn", "-ac", "1", "-ar", "16000", "-f", "s16le", "pipe:1"],
+      limits: processLimits)
+    return try await run(process, bytes, into: result, read)
+  }
+
+  private func check(_ bytes: [UInt8]) throws(AudioError) {
+    guard !bytes.isEmpty else { throw AudioError(.empty) }
+    guard bytes.count <= limits.fileSize else { throw AudioError(.tooLarge) }
+  }
+
+  private func run<Result: Sendable>(
+    _ process: LimitedProcess, _ input: [UInt8], into result: Result,
+    _ read: @escaping @Sendable (inout Result, UnsafeRawBufferPointer) -> Bool
+  ) async throws(AudioError) -> Result {
+    let run: (ending: LimitedProcess.Ending, result: Result)
+    do { run = try await process.run(input: input, on: pool, into: result, read) } catch {
+      switch error.code {
+      case .programMissing: throw AudioError(.toolMissing, detail: error.message)
+      case .timedOut, .outputRefused: throw AudioError(.tooExpensive, detail: "\(error.code)")
+      case .cancelled: throw AudioError(.cancelled)
+      default: throw AudioError(.toolFailed, detail: error.message)
+      }
+    }
+    switch run.ending {
+    case .exited(0): return run.result
+    case .exited(let status): throw AudioError(.unreadable, detail: "status \(status)")
+    case .signalled(SIGXCPU), .signalled(SIGKILL): throw AudioError(.tooExpensive, detail: "cpu time")
+    case .signalled(let signal): throw AudioError(.unreadable, detail: "signal \(signal)")
+    }
+  }
+}

@@ -1,0 +1,64 @@
+/// When a recording counts as silent, and when as too short.
+public struct SilenceRules: Sendable, Hashable {
+  /// How loud a stretch of 20 ms must be to count as sound, in dBFS (0 is the loudest there is). A phone in a quiet room records about
+  /// -65, somebody who whispers about -45.
+  public var threshold = -50.0
+  /// How much sound there must be for somebody to have spoken.
+  public var leastSound = Duration.milliseconds(200)
+  /// How long a recording must be to hold a word.
+  public var leastDuration = Duration.milliseconds(400)
+
+  /// The defaults: -50 dBFS, 200 ms, 400 ms.
+  public init() {}
+}
+
+/// How loud a recording is, and what follows from it.
+public struct SilenceReport: Sendable, Hashable {
+  /// What follows.
+  public enum Verdict: String, Sendable, Hashable {
+    /// Nothing in it is loud enough to be speech. Models make up words for such recordings.
+    case silent
+    /// It is too short to hold a word.
+    case tooShort
+    /// Somebody may be speaking.
+    case speechPossible
+  }
+
+  /// What follows.
+  public let verdict: Verdict
+  /// How long it is, decoded.
+  public let duration: Duration
+  /// How long it is loud enough, in all.
+  public let sound: Duration
+  /// The loudest 20 ms (root of the mean square, without a constant part), in dBFS; -120 for none at all.
+  public let loudest: Double
+  /// The loudest sample, in dBFS; -120 for none at all.
+  public let peak: Double
+}
+
+/// Tells recordings in which nobody speaks from those in which somebody may, before anybody is paid to listen.
+///
+/// It goes by loudness alone, and errs towards speech: noise passes, what somebody said is not held back.
+public struct SilenceGate: Sendable {
+  private let tools: AudioTools
+  private let rules: SilenceRules
+
+  /// A gate that uses these tools.
+  ///
+  /// - Parameters:
+  ///   - tools: The programs.
+  ///   - rules: When a recording counts as silent.
+  public init(_ tools: AudioTools, rules: SilenceRules = SilenceRules()) {
+    self.tools = tools
+    self.rules = rules
+  }
+
+  /// Decodes a recording and judges it.
+  ///
+  /// - Parameters:
+  ///   - bytes: The whole file.
+  ///   - format: What its bytes are: ``AudioFormat/sniffed(from:)``.
+  public func judge(_ bytes: [UInt8], as format: AudioFormat) async throws(AudioError) -> SilenceReport {
+    try await LoudnessMeter.measure(bytes, as: format, with: tools, rules).report
+  }
+}
