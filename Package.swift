@@ -388,7 +388,7 @@ let package = Package(
     tests(
       "Services/OnboardingTests",
       [
-        "OnboardingDomain", "OnboardingStore", "OnboardingAPI", "ParleyAPI", "ServiceKit", "EventLoop", "RPC", "RPCClient",
+        "OnboardingDomain", "OnboardingStore", "OnboardingAPI", "AuthDomain", "ParleyAPI", "ServiceKit", "EventLoop", "HTTP2", "RPC", "RPCClient",
         "RPCServer", "PostgreSQL", "Outbound", "JOSE", "JSON", "MessagesCore", "WellKnown", "Jobs", "TestParley", "TestSandbox",
         "TestSupport",
       ]),

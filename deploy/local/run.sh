@@ -88,6 +88,8 @@ for ((copy = 1; copy <= COPIES; copy++)); do
 done
 step "a second service"
 demo_start
+step "onboarding"
+onboarding_start
 step "edge"
 http=${PARLEY_HTTP_PORT:-0} https=${PARLEY_HTTPS_PORT:-0}
 if [[ $mode == run ]]; then http=${PARLEY_HTTP_PORT:-8080} https=${PARLEY_HTTPS_PORT:-8443}; fi
@@ -130,7 +132,7 @@ while :; do
       auth_start "auth-$copy" || step "auth-$copy does not start; trying again"
     fi
   done
-  for name in sandbox demo edge postgres; do
+  for name in sandbox demo onboarding edge postgres; do
     if ! process_alive "$name"; then
       [[ $reported == *" $name "* ]] || step "$name has ended (see $LOCAL/logs/$name.log)$(
         [[ $name != postgres ]] || printf '; bring it back with: deploy/local/postgres.sh start')"

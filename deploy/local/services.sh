@@ -36,6 +36,9 @@ database_prepare() {
   psql -w -Atqc "select 1 from pg_database where datname = '$DATABASE'" | grep -q 1 || psql -w -qc "create database $DATABASE"
   env PARLEY_AUTH_DATABASE_ADMIN_URL="$(database_url postgres)" PARLEY_AUTH_DATABASE_OWNER_URL="$(database_url parley_auth_owner)" \
     PARLEY_AUTH_DATABASE_URL="$(database_url parley_auth)" "$BINARIES/parley-auth" migrate --bootstrap
+  env PARLEY_ONBOARDING_DATABASE_ADMIN_URL="$(database_url postgres)" \
+    PARLEY_ONBOARDING_DATABASE_OWNER_URL="$(database_url parley_onboarding_owner)" \
+    PARLEY_ONBOARDING_DATABASE_URL="$(database_url parley_onboarding)" "$BINARIES/parley-onboarding" migrate --bootstrap
 }
 
 # What private keys are sealed with: made once, the same for all copies.
@@ -56,6 +59,8 @@ auth_environment() { # NAME H2C-PORT TLS-PORT ADMIN-PORT
     "PARLEY_AUTH_TLS_CLIENT_CERTIFICATES=optional" \
     "PARLEY_AUTH_TLS_ADMIN_IDENTITIES=spiffe://parley/operator" \
     "PARLEY_AUTH_TLS_CLIENT_IDENTITIES=spiffe://parley/demo" \
+    "PARLEY_AUTH_REVENUECAT_URL=$SANDBOX_URL" \
+    "PARLEY_AUTH_REVENUECAT_API_KEY=sk_sandbox" \
     "PARLEY_AUTH_ADMIN_LISTEN=127.0.0.1:$4" \
     "PARLEY_AUTH_PORT_FILE=$STATE/$1.port" \
     "PARLEY_AUTH_DATABASE_URL=$(database_url parley_auth)" \
@@ -110,6 +115,36 @@ demo_start() {
   process_await demo 30 listening has_port "$STATE/demo.port" tls
 }
 
+# Onboarding, with OpenAI and ElevenLabs as the sandbox has them. Where auth-1 goes, it has nobody to ask: it is one of two.
+onboarding_start() {
+  rm -f "$STATE/onboarding.port"
+  mkdir -p "$STATE/recordings"
+  process_start onboarding env \
+    "PARLEY_ONBOARDING_LISTEN=127.0.0.1:0" \
+    "PARLEY_ONBOARDING_TLS_LISTEN=127.0.0.1:0" \
+    "PARLEY_ONBOARDING_TLS_CERTIFICATE=$LOCAL/tls/server.pem" \
+    "PARLEY_ONBOARDING_TLS_KEY=$LOCAL/tls/server-key.pem" \
+    "PARLEY_ONBOARDING_TLS_CLIENT_CA=$LOCAL/tls/ca.pem" \
+    "PARLEY_ONBOARDING_TLS_CLIENT_CERTIFICATES=optional" \
+    "PARLEY_ONBOARDING_TLS_ADMIN_IDENTITIES=spiffe://parley/operator" \
+    "PARLEY_ONBOARDING_ADMIN_LISTEN=127.0.0.1:0" \
+    "PARLEY_ONBOARDING_PORT_FILE=$STATE/onboarding.port" \
+    "PARLEY_ONBOARDING_DATABASE_URL=$(database_url parley_onboarding)" \
+    "PARLEY_ONBOARDING_AUTH_ADDRESS=https://localhost:$(port_of "$STATE/auth-1.port" tls)" \
+    "PARLEY_ONBOARDING_AUTH_CLIENT_CERTIFICATE=$LOCAL/tls/demo.pem" \
+    "PARLEY_ONBOARDING_AUTH_CLIENT_KEY=$LOCAL/tls/demo-key.pem" \
+    "PARLEY_ONBOARDING_OUTBOUND_CA_FILE=$LOCAL/tls/ca.pem" \
+    "PARLEY_ONBOARDING_OPENAI_BASE_URL=$SANDBOX_URL/openai/v1" \
+    "PARLEY_ONBOARDING_OPENAI_API_KEY=sk-sandbox" \
+    "PARLEY_ONBOARDING_OPENAI_IDEMPOTENCY_HEADER=Idempotency-Key" \
+    "PARLEY_ONBOARDING_ELEVENLABS_BASE_URL=$SANDBOX_URL/elevenlabs" \
+    "PARLEY_ONBOARDING_ELEVENLABS_API_KEY=xi-sandbox" \
+    "PARLEY_ONBOARDING_BLOBS_DIRECTORY=$STATE/recordings" \
+    "PARLEY_ONBOARDING_JOBS_POLL=200ms" \
+    "$BINARIES/parley-onboarding" serve
+  process_await onboarding 30 listening has_port "$STATE/onboarding.port" tls
+}
+
 # How the walkthrough and other callers reach what runs.
 addresses() {
   local http https copy
@@ -122,6 +157,8 @@ addresses() {
     PARLEY_OPERATOR_KEY "$LOCAL/tls/operator-key.pem" \
     PARLEY_SANDBOX "$SANDBOX_URL" \
     PARLEY_DEMO_TLS "https://localhost:$(port_of "$STATE/demo.port" tls)" \
+    PARLEY_ONBOARDING_TLS "https://localhost:$(port_of "$STATE/onboarding.port" tls)" \
+    PARLEY_ONBOARDING_H2C "127.0.0.1:$(port_of "$STATE/onboarding.port" grpc)" \
     PARLEY_AUDIENCE "$AUDIENCE" \
     PARLEY_DATABASE_URL "$(database_url postgres)" \
     PARLEY_LOGS "$LOCAL/logs"
@@ -149,6 +186,7 @@ Parley is up. The addresses below are in .local/run.env; \`. .local/run.env\` se
   an operator    $BINARIES/parley admin user list; $BINARIES/parley audit --follow
                  (certificate: $PARLEY_OPERATOR_CERTIFICATE)
   a second one   $PARLEY_DEMO_TLS   parley.testing.v1.EchoService/Guarded takes the sessions of the first
+  onboarding     $PARLEY_ONBOARDING_TLS   parley.onboarding.v1.OnboardingService/ListSteps; $BINARIES/parley onboarding --help
   metrics        curl $PARLEY_AUTH_1_ADMIN/metrics
   database       psql '$PARLEY_DATABASE_URL'
   logs           $LOCAL/logs

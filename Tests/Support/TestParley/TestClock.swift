@@ -5,17 +5,19 @@ internal import Synchronization
 /// The time of day and the monotonic clock, moved by tests.
 public final class TestClock: Sendable {
   private struct State {
-    var wall = Duration.seconds(TestClock.start)
+    var wall: Duration
     var monotonic = MonotonicInstant(nanoseconds: 1_000_000_000_000)
   }
 
   /// When every test begins, in seconds since 1970.
   public static let start: Int64 = 1_800_000_000
 
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
   /// A clock that stands.
-  public init() {}
+  ///
+  /// - Parameter seconds: At which second since 1970.
+  public init(at seconds: Int64 = TestClock.start) { state = Mutex(State(wall: .seconds(seconds))) }
 
   /// The time since 1970.
   public var now: Duration { state.withLock { $0.wall } }

@@ -2,7 +2,7 @@ internal import AuthAPI
 internal import AuthDomain
 public import EventLoop
 public import ParleyAPI
-internal import PostgreSQL
+public import PostgreSQL
 internal import RPC
 public import RPCClient
 public import ServiceKit
@@ -74,7 +74,7 @@ public struct TestParley: Sendable {
 
   /// The database of all services here.
   public func withDatabase<Value: Sendable>(_ body: @Sendable (Database) async throws -> Value) async throws -> Value {
-    try await ground.database.open(body)
+    try await ground.database.open({ _ in }, body)
   }
 
   // MARK: Services
@@ -122,19 +122,26 @@ public struct TestParley: Sendable {
     _ service: S.Type, settings changes: [String: String] = [:],
     _ body: @escaping @Sendable (ServiceInstance, ClientChannel) async throws -> Void
   ) async throws {
-    var environment = ["LISTEN": "127.0.0.1:0", "LOOPS": "1", "DRAIN_TIMEOUT": "2s"]
-    if S.name != AuthAPI.AuthService.name {
-      environment.merge(ground.peerEnvironment(jwks: "\(authAddress)/.well-known/jwks.json", Self.issuer)) { $1 }
-      if !S.migrations.isEmpty { environment["DATABASE_URL"] = try await ground.database.prepare(S.name, S.migrations) }
-    }
-    environment.merge(changes) { $1 }
-    let settings = try TestGround.settings(S.self, environment)
+    let settings = try TestGround.settings(S.self, try await environment(of: service, changes: changes))
     try await TestGround.serving(S.self, settings, clock.wall) { instance in
       let channel = ClientChannel(to: .host("127.0.0.1", port: instance.addresses.grpc?.port ?? 0), on: loops)
       let result = await Result { try await body(instance, channel) }
       await channel.close()
       try result.get()
     }
+  }
+
+  /// The settings of another service, without `PARLEY_<SERVICE>_`, for whoever starts it as a process. One with migrations gets its
+  /// schema in the database of the auth service.
+  public func environment<S: Service>(
+    of service: S.Type, changes: [String: String] = [:]
+  ) async throws -> [String: String] {
+    var environment = ["LISTEN": "127.0.0.1:0", "LOOPS": "1", "DRAIN_TIMEOUT": "2s"]
+    if S.name != AuthAPI.AuthService.name {
+      environment.merge(ground.peerEnvironment(jwks: "\(authAddress)/.well-known/jwks.json", Self.issuer)) { $1 }
+      if !S.migrations.isEmpty { environment["DATABASE_URL"] = try await ground.database.prepare(S.name, S.migrations) }
+    }
+    return environment.merging(changes) { $1 }
   }
 
   /// What a client shows over TLS.
@@ -170,12 +177,17 @@ public struct TestParley: Sendable {
 
   // MARK: Starting
 
-  /// Starts it all for the length of `body`. `changes` are settings of the auth service, without `PARLEY_AUTH_`.
+  /// Starts it all for the length of `body`.
+  ///
+  /// - Parameters:
+  ///   - changes: Settings of the auth service, without `PARLEY_AUTH_`.
+  ///   - clock: The time.
+  ///   - body: What is done meanwhile.
   public static func with(
-    settings changes: [String: String] = [:], _ body: @escaping @Sendable (TestParley) async throws -> Void
+    settings changes: [String: String] = [:], clock: TestClock = TestClock(),
+    _ body: @escaping @Sendable (TestParley) async throws -> Void
   ) async throws {
     try await TestGround.with { ground in
-      let clock = TestClock()
       let settings = try TestGround.settings(AuthAPI.AuthService.self, ground.authEnvironment.merging(changes) { $1 })
       try await TestGround.serving(AuthAPI.AuthService.self, settings, clock.wall) { auth in
         let loops = ground.database.group

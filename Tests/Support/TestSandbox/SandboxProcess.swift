@@ -35,7 +35,8 @@ public final class SandboxProcess: Sendable {
     _ options: [String] = [], _ body: @escaping @Sendable (SandboxProcess) async throws -> Value
   ) async throws -> Value {
     let folder = try TestFolder()
-    let authority = TestAuthority()
+    // A name of its own: a service may have to trust another authority too, and roots of one name are mixed up.
+    let authority = TestAuthority(commonName: "Parley test sandbox")
     let leaf = authority.server()
     try folder.write("ca.pem", authority.certificate)
     try folder.write("chain.pem", leaf.certificateChain)

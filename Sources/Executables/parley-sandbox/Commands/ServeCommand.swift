@@ -60,7 +60,7 @@ struct ServeCommand: ParsableCommand {
         GET  /sandbox/elevenlabs/voices       the voices that were made; DELETE forgets them
         POST /sandbox/elevenlabs/settings     {"voiceLimit"}
         GET  /sandbox/effects                 what was paid for, by content and by request, and what twice; DELETE starts again
-        POST /sandbox/hold                    {"path","before","count"}: answers wait; GET shows who; DELETE lets them go
+        POST /sandbox/hold                    {"path","before","skip","count"}: answers wait; GET shows who; DELETE lets them go
         POST /sandbox/faults                  {"path","status","code","retryAfter","delayMs","drop","after","count"}; "after": the work
                                               is done, its answer lost; DELETE ends them
         GET  /sandbox/counters                what was served, by path; DELETE starts again from zero

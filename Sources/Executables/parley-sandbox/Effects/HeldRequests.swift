@@ -11,6 +11,8 @@ final class HeldRequests: Sendable {
     let isBefore: Bool
     /// How many requests are left that it holds for; nil for all.
     var count: Int?
+    /// How many requests it lets pass first.
+    var skip = 0
 
     var json: JSONValue {
       var object: JSONObject = ["path": .string(path), "before": .bool(isBefore)]
@@ -87,6 +89,10 @@ final class HeldRequests: Sendable {
   private func take(_ path: String, isBefore: Bool) -> Int? {
     state.withLock { state in
       guard let index = state.holds.firstIndex(where: { $0.path == path && $0.isBefore == isBefore }) else { return nil }
+      guard state.holds[index].skip == 0 else {
+        state.holds[index].skip -= 1
+        return nil
+      }
       if let count = state.holds[index].count {
         state.holds[index].count = count - 1
         if count <= 1 { state.holds.remove(at: index) }

@@ -16,6 +16,8 @@ final class OpenAIStandIn: Sendable {
     /// By the hash of a recording; an empty text for one in which nobody speaks.
     var transcripts: [String: String] = [:]
     var chats: [WishedChat] = []
+    /// What requests with a key were answered, by path and key.
+    var keyed: [String: HTTPServerResponse] = [:]
   }
 
   private let key: String
@@ -67,6 +69,18 @@ final class OpenAIStandIn: Sendable {
     }
   }
 
+  /// As gateways do it, and OpenAI itself does not: a request with a key is answered, and paid, once.
+  private func once(
+    _ path: String, _ key: String?, _ answer: () throws(OpenAIRefusal) -> HTTPServerResponse
+  ) throws(OpenAIRefusal) -> HTTPServerResponse {
+    guard let key else { return try answer() }
+    let place = "\(path) \(key)"
+    if let known = state.withLock({ $0.keyed[place] }) { return known }
+    let response = try answer()
+    state.withLock { $0.keyed[place] = response }
+    return response
+  }
+
   private func route(
     _ path: String, _ alias: String, _ answer: @escaping @Sendable (HTTPServerRequest) throws(OpenAIRefusal) -> HTTPServerResponse
   ) -> StandInRoute {
@@ -74,7 +88,7 @@ final class OpenAIStandIn: Sendable {
       var response: HTTPServerResponse
       do throws(OpenAIRefusal) {
         guard request.header("authorization") == "Bearer \(key)" else { throw .wrongKey }
-        response = try answer(request)
+        response = try self.once(path, request.header("idempotency-key")) { () throws(OpenAIRefusal) in try answer(request) }
       } catch { response = error.response }
       let number = self.state.withLock { state in
         state.requests += 1

@@ -88,7 +88,9 @@ public struct OnboardingDataStore: Sendable {
   }
 
   /// How many rows there are of each kind; kinds without any are left out.
-  public func count(_ user: UUID, on place: (any QueryRunning)? = nil) async throws(DatabaseError) -> [(kind: String, count: Int64)] {
+  public func count(_ user: UUID, on place: (any QueryRunning)? = nil) async throws(DatabaseError) -> [(
+    kind: String, count: Int64
+  )] {
     var counts: [(String, Int64)] = []
     for records in Self.records {
       let count: Int64 = try await (place ?? database).value(records.count(user)) ?? 0

@@ -1,10 +1,16 @@
+import AuthDomain
+import EventLoop
 import Foundation
 import JOSE
 import JSON
 import MessagesCore
+import Outbound
 import ParleyAPI
+import PostgreSQL
 import RPC
+import RPCClient
 import TestParley
+import TestSandbox
 import TestSupport
 import Testing
 import WellKnown
@@ -138,7 +144,8 @@ struct CompletionTests {
         deviceMetadata: .init(type: "apns", deviceModel: "iPhone17,1"))
       _ = try await world.client.complete(request, options: OnboardingWorld.options(ana))
       let row: String? = try await world.value(
-        "select name || '/' || zone || '/' || call_start || '/' || call_minutes || '/' || (device->>'deviceModel') from onboarding.submission")
+        "select name || '/' || zone || '/' || call_start || '/' || call_minutes || '/' || (device->>'deviceModel') from onboarding.submission"
+      )
       #expect(row == "Ana 0/Europe/Berlin/1230/30/iPhone17,1")
       let held: String? = try await world.value(
         "select string_agg(kind, ' ' order by kind) from onboarding.job where kind not like 'onboarding.%'")
@@ -162,7 +169,8 @@ struct CompletionTests {
       let unpaid = try await world.post("/onboarding/v3/complete", body, as: ben)
       #expect(unpaid.status == 402 && unpaid.body["requiresSubscription"]?.bool == true)
       let foreign = try await world.post(
-        "/onboarding/v3/complete", Array(#"{"userId":"\#(ben.userID)","state":{"responses":{"3":{"type":"text","value":"x"}}}}"#.utf8),
+        "/onboarding/v3/complete",
+        Array(#"{"userId":"\#(ben.userID)","state":{"responses":{"3":{"type":"text","value":"x"}}}}"#.utf8),
         as: ana)
       #expect(foreign.status == 403 && foreign.body["code"]?.string == "NOT_YOUR_OWN")
       for wrong in ["{", "{}", #"{"state":{}}"#, #"{"state":{"responses":{"100":{"type":"text"}}}}"#, #"{"state":7}"#] {
@@ -210,8 +218,8 @@ struct CompletionTests {
         try await world.client.complete(.init(state: state), options: OnboardingWorld.options(ana))
       }
       #expect(refusal?.code == .resourceExhausted && refusal?.reason == "REQUEST_TOO_LARGE", "\(refusal as Any)")
-      let info = refusal?.details.compactMap(\.errorInfo).first
-      #expect(info?.metadata["alternative"] == "UploadRecording")
+      guard case .errorInfo(_, _, let hints)? = refusal?.details.first else { throw TimedOut("hints") }
+      #expect(hints["alternative"] == "UploadRecording")
       var many = OnboardingState()
       for step in 1...61 { many.responses["\(step)"] = .init(type: "text", value: .init(kind: .stringValue("x"))) }
       let refused = await #expect(throws: RPCError.self) {

@@ -1,7 +1,16 @@
+import AuthDomain
+import EventLoop
+import Foundation
+import JOSE
 import JSON
+import MessagesCore
+import Outbound
 import ParleyAPI
+import PostgreSQL
 import RPC
+import RPCClient
 import TestParley
+import TestSandbox
 import TestSupport
 import Testing
 import WellKnown
@@ -12,16 +21,19 @@ struct ProgressTests {
   private static func course(
     _ world: OnboardingWorld, _ user: TestUser, after: String = "", upTo limit: Int = .max
   ) async throws -> [WatchSubmissionResponse] {
-    var told: [WatchSubmissionResponse] = []
-    let call = try await world.client.watchSubmission(.init(after: after), options: OnboardingWorld.options(user))
-    for try await response in call {
-      told.append(response)
-      if told.count == limit { break }
+    try await world.client.watchSubmission(.init(after: after), options: OnboardingWorld.options(user)) { responses in
+      var told: [WatchSubmissionResponse] = []
+      for try await response in responses {
+        told.append(response)
+        if told.count == limit { break }
+      }
+      return told
     }
-    return told
   }
 
-  @Test("O-38, O-40, JOB-M12: every event is told once and in its order, 40, 80, 100, and a stream that broke goes on behind its place")
+  @Test(
+    "O-38, O-40, JOB-M12: every event is told once and in its order, 40, 80, 100, and a stream that broke goes on behind its place"
+  )
   func told() async throws {
     try await OnboardingWorld.with { world in
       let ana = try await world.signIn("ana")

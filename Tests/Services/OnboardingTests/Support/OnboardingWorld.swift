@@ -1,4 +1,7 @@
+import AuthDomain
+import EventLoop
 import Foundation
+import JOSE
 import JSON
 import MessagesCore
 import OnboardingAPI

@@ -1,5 +1,14 @@
+import AuthDomain
+import EventLoop
 import Foundation
+import JOSE
+import JSON
+import MessagesCore
+import Outbound
+import PostgreSQL
+import RPCClient
 import Synchronization
+import TestSandbox
 import TestSupport
 
 /// Recordings of a person, each another one, as an iPhone makes them: AAC in MPEG-4, mono, 44.1 kHz.
@@ -14,7 +23,8 @@ enum SpokenFiles {
     let words = (0..<(seconds * 2)).map { "answer \(number) word \($0)" }.joined(separator: ", ")
     try run(["espeak-ng", "-w", folder.path + "/a.wav", words])
     try run([
-      "ffmpeg", "-nostdin", "-loglevel", "error", "-y", "-i", folder.path + "/a.wav", "-t", "\(seconds)", "-ac", "1", "-ar", "44100",
+      "ffmpeg", "-nostdin", "-loglevel", "error", "-y", "-i", folder.path + "/a.wav", "-t", "\(seconds)", "-ac", "1", "-ar",
+      "44100",
       "-c:a", "aac", "-b:a", "48k", folder.path + "/a.m4a",
     ])
     let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.path + "/a.m4a")))
@@ -26,7 +36,8 @@ enum SpokenFiles {
   static func silence(seconds: Int = 7) throws -> [UInt8] {
     let folder = try ScratchFolder()
     try run([
-      "ffmpeg", "-nostdin", "-loglevel", "error", "-y", "-f", "lavfi", "-i", "anullsrc=r=44100:cl=mono", "-t", "\(seconds)", "-c:a", "aac",
+      "ffmpeg", "-nostdin", "-loglevel", "error", "-y", "-f", "lavfi", "-i", "anullsrc=r=44100:cl=mono", "-t", "\(seconds)",
+      "-c:a", "aac",
       folder.path + "/s.m4a",
     ])
     return [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.path + "/s.m4a")))

@@ -1,6 +1,6 @@
 internal import ErrorReasons
-internal import JSON
 internal import JOSE
+internal import JSON
 internal import Limits
 internal import MessagesCore
 internal import Multipart
@@ -50,7 +50,9 @@ struct OnboardingHTTPRoutes: Sendable {
 
   private func complete(_ request: HTTPServerRequest, _ user: UUID) async throws -> HTTPServerResponse {
     let message: CompleteRequest
-    do throws(DecodeError) { message = try CompleteRequest(json: request.body, options: JSONDecodingOptions(ignoresUnknownFields: true)) } catch {
+    do throws(DecodeError) {
+      message = try CompleteRequest(json: request.body, options: JSONDecodingOptions(ignoresUnknownFields: true))
+    } catch {
       throw OnboardingRefusal.invalid(field: "body", "the body is not what is expected: \(error)").rpcError
     }
     try Self.mustOwn(message.userID, user)
@@ -60,7 +62,8 @@ struct OnboardingHTTPRoutes: Sendable {
   private func clone(_ request: HTTPServerRequest, _ user: UUID) async throws -> HTTPServerResponse {
     let voice = try await voices.clone(for: user).voice
     return .json(
-      202, JSONValue.object(["success": true, "voiceId": voice.flatMap { $0.voiceID.isEmpty ? nil : .string($0.voiceID) } ?? .null])
+      202,
+      JSONValue.object(["success": true, "voiceId": voice.flatMap { $0.voiceID.isEmpty ? nil : .string($0.voiceID) } ?? .null])
         .encoded())
   }
 

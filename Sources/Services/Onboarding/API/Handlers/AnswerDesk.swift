@@ -64,7 +64,9 @@ struct AnswerDesk: Sendable {
   }
 
   func anonymousState(under key: String) async throws -> OnboardingState {
-    guard let json = try await anonymous.record(under: try hash(key), at: now()) else { throw OnboardingRefusal.noAnonymousRecord }
+    guard let json = try await anonymous.record(under: try hash(key), at: now()) else {
+      throw OnboardingRefusal.noAnonymousRecord
+    }
     return try OnboardingState(jsonString: json)
   }
 

@@ -24,7 +24,8 @@ extension SubmissionPipeline {
       try await keep(extraction, name: course.name, of: course.user, in: transaction)
       if let word = extraction.word {
         try await submissions.warn(
-          .init("extraction_failed", "the answers could not be understood (\(word))"), in: course.id, of: course.user, transaction)
+          .init("extraction_failed", "the answers could not be understood (\(word))"), in: course.id, of: course.user, transaction
+        )
       } else {
         try await submissions.settle("extraction_failed", step: 0, in: course.id, of: course.user, transaction)
       }

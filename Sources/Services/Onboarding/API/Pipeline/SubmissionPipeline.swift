@@ -121,8 +121,12 @@ struct SubmissionPipeline: Sendable {
   private func isAnythingLeft(_ course: SubmissionCourse) async throws -> Bool {
     let recordings = try await recordings.recordings(of: course.user)
     if recordings.contains(where: { $0.storedAt == nil || $0.isWorthAnotherTry }) { return true }
-    if let failure = try await identities.identity(of: course.user)?.failure, !failure.isEmpty, failure != Self.noData { return true }
-    guard let voice = try await voices.voice(of: course.user), voice.state == .failed || voice.state == .cloning else { return false }
+    if let failure = try await identities.identity(of: course.user)?.failure, !failure.isEmpty, failure != Self.noData {
+      return true
+    }
+    guard let voice = try await voices.voice(of: course.user), voice.state == .failed || voice.state == .cloning else {
+      return false
+    }
     return voice.failure != Self.tooLittleAudio
   }
 

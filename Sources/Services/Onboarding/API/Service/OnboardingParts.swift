@@ -1,7 +1,7 @@
-internal import EventLoop
 internal import Audio
 internal import Blobs
 internal import ElevenLabsProvider
+internal import EventLoop
 internal import Idempotency
 internal import Jobs
 internal import OnboardingDomain

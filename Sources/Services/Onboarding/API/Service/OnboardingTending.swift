@@ -1,4 +1,3 @@
-internal import Telemetry
 internal import EventLoop
 internal import Jobs
 internal import Logging
@@ -6,6 +5,7 @@ internal import OnboardingStore
 internal import PostgreSQL
 internal import ServiceKit
 internal import Synchronization
+internal import Telemetry
 
 /// Removes what has run out, and sees to it that no submission is forgotten.
 struct OnboardingTending: Sendable {

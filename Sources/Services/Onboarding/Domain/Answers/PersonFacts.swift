@@ -73,7 +73,9 @@ public struct CallWindow: Sendable, Hashable {
 extension String {
   /// Without the blanks and line breaks at both ends.
   var trimmed: String {
-    guard let first = firstIndex(where: { !$0.isWhitespace }), let last = lastIndex(where: { !$0.isWhitespace }) else { return "" }
+    guard let first = firstIndex(where: { !$0.isWhitespace }), let last = lastIndex(where: { !$0.isWhitespace }) else {
+      return ""
+    }
     return String(self[first...last])
   }
 }

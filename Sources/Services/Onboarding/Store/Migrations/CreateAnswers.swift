@@ -75,6 +75,7 @@ extension OnboardingMigrations {
     create table onboarding.submission (
       user_id uuid not null,
       id uuid not null,
+      number integer not null,
       content_hash bytea not null check (length(content_hash) = 32),
       idempotency_key text collate "C",
       stage text collate "C" not null,
@@ -91,9 +92,11 @@ extension OnboardingMigrations {
       done_at timestamptz,
       primary key (user_id, id)
     );
+    create unique index submission_number on onboarding.submission (user_id, number);
     create unique index submission_key on onboarding.submission (user_id, idempotency_key);
     create index submission_running on onboarding.submission (created_at) where done_at is null;
     comment on table onboarding.submission is 'Answers that came all at once, and how far the work on them has come. The newest one of a person counts.';
+    comment on column onboarding.submission.number is 'Counts the submissions of a person, from 1.';
     comment on column onboarding.submission.call_start is 'When the person is to be called, in minutes after midnight in the zone.';
 
     create table onboarding.submission_warning (

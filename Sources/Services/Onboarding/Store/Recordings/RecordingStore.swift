@@ -31,7 +31,9 @@ public struct RecordingStore: Sendable {
   }
 
   /// One recording; nil where there is none.
-  public func recording(_ digest: [UInt8], of user: UUID, on place: any QueryRunning) async throws(DatabaseError) -> KeptRecording? {
+  public func recording(_ digest: [UInt8], of user: UUID, on place: any QueryRunning) async throws(DatabaseError)
+    -> KeptRecording?
+  {
     try await place.row(
       """
       select \(part: KeptRecording.columns) from onboarding.recording as recording

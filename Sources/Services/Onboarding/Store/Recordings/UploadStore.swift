@@ -69,7 +69,8 @@ public struct UploadStore: Sendable {
   }
 
   /// All bytes are there and are what the device said.
-  public func complete(_ name: String, of user: UUID, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError) {
+  public func complete(_ name: String, of user: UUID, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError)
+  {
     try await transaction.execute(
       """
       update onboarding.upload set completed_at = \(now), touched_at = \(now)

@@ -16,7 +16,7 @@ public struct SubmissionStore: Sendable {
   /// The newest submission of a person; nil where there is none.
   public func newest(of user: UUID, on place: any QueryRunning) async throws(DatabaseError) -> KeptSubmission? {
     try await place.row(
-      "select \(part: KeptSubmission.columns) from onboarding.submission where user_id = \(user) order by id desc limit 1")
+      "select \(part: KeptSubmission.columns) from onboarding.submission where user_id = \(user) order by number desc limit 1")
   }
 
   /// The newest submission of a person; nil where there is none.
@@ -24,7 +24,8 @@ public struct SubmissionStore: Sendable {
 
   /// A submission of a person; nil where there is none.
   public func submission(_ id: UUID, of user: UUID) async throws(DatabaseError) -> KeptSubmission? {
-    try await database.row("select \(part: KeptSubmission.columns) from onboarding.submission where user_id = \(user) and id = \(id)")
+    try await database.row(
+      "select \(part: KeptSubmission.columns) from onboarding.submission where user_id = \(user) and id = \(id)")
   }
 
   /// The submission that came under a key; nil where there is none.
@@ -130,10 +131,11 @@ public struct SubmissionStore: Sendable {
       [
         """
         insert into onboarding.submission (
-          user_id, id, content_hash, idempotency_key, stage, name, zone, call_start, call_minutes, answers, recordings, device,
+          user_id, id, number, content_hash, idempotency_key, stage, name, zone, call_start, call_minutes, answers, recordings, device,
           created_at, updated_at)
         values (
-          \(user), \(new.id), \(new.contentHash), \(new.key), 'received', \(new.facts.name), \(new.facts.zone),
+          \(user), \(new.id), (select coalesce(max(number), 0) + 1 from onboarding.submission where user_id = \(user)),
+          \(new.contentHash), \(new.key), 'received', \(new.facts.name), \(new.facts.zone),
           \(new.facts.window.map { Int32($0.start) }), \(new.facts.window.map { Int32($0.minutes) }), \(Int32(new.answers)),
           \(Int32(new.recordings)), \(new.device)::text::jsonb, \(now), \(now))
         """
@@ -168,7 +170,9 @@ public struct SubmissionStore: Sendable {
   }
 
   /// Forgets what went well after all.
-  public func settle(_ reason: String, step: Int, in id: UUID, of user: UUID, _ transaction: Transaction) async throws(DatabaseError) {
+  public func settle(_ reason: String, step: Int, in id: UUID, of user: UUID, _ transaction: Transaction)
+    async throws(DatabaseError)
+  {
     try await transaction.execute(
       """
       delete from onboarding.submission_warning

@@ -105,7 +105,9 @@ public struct VoiceStore: Sendable {
   /// A voice was made; the one before is unwanted. If the person agrees no more, the new one is.
   ///
   /// - Returns: Whether there is a voice to delete.
-  public func made(_ voice: String, of user: UUID, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError) -> Bool {
+  public func made(_ voice: String, of user: UUID, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError)
+    -> Bool
+  {
     try await transaction.executeAll([
       """
       insert into onboarding.unwanted_voice (user_id, voice_id, since)
@@ -121,7 +123,8 @@ public struct VoiceStore: Sendable {
   }
 
   /// A voice could not be made. One that is there stays.
-  public func failed(_ reason: String, of user: UUID, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError) {
+  public func failed(_ reason: String, of user: UUID, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError)
+  {
     try await transaction.execute(
       """
       update onboarding.voice set failure = \(reason), updated_at = \(now),

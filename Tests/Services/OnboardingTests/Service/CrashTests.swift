@@ -1,0 +1,91 @@
+import AuthDomain
+import EventLoop
+import Foundation
+import JOSE
+import JSON
+import MessagesCore
+import OnboardingAPI
+import Outbound
+import ParleyAPI
+import PostgreSQL
+import RPC
+import RPCClient
+import ServiceKit
+import TestParley
+import TestSandbox
+import TestSupport
+import Testing
+import WellKnown
+
+/// The service as a process that is killed by SIGKILL in the middle, and started again, in the middle of the work on a submission.
+@Suite("A service that is killed", .serialized)
+struct CrashTests {
+  /// Where the process is killed.
+  enum Point: Hashable, CustomStringConvertible {
+    /// As soon as so many events have been told.
+    case event(Int)
+    /// While the provider works on a request (or before it does): the answer is lost.
+    case call(String, number: Int, isBefore: Bool)
+
+    var description: String {
+      switch self {
+      case .event(let count): "after event \(count)"
+      case .call(let path, let number, let isBefore): "\(isBefore ? "before" : "after") call \(number) of \(path)"
+      }
+    }
+  }
+
+  /// How many recordings the record has.
+  private static let recordings = 4
+
+  /// Every boundary between two events, and both sides of every call of a provider.
+  static let points: [Point] = {
+    // Received, storing and transcribing with their beginnings, extracting, cloning, done.
+    let events = (1...(1 + 2 * (recordings + 1) + 2 + 1)).map { Point.event($0) }
+    let calls = [
+      ("/openai/v1/audio/transcriptions", recordings), ("/openai/v1/chat/completions", 1), ("/elevenlabs/v1/voices/add", 1),
+      ("/elevenlabs/v1/voices", 1),
+    ]
+    return events
+      + calls.flatMap { path, count in
+        (1...count).flatMap { number in [true, false].map { Point.call(path, number: number, isBefore: $0) } }
+      }
+  }()
+
+  @Test(
+    "JOB-M3, O-26, O-34: killed at any point, every answer is there, nothing is stored or paid twice, and the course has no gap")
+  func killed() async throws {
+    let environment = ProcessInfo.processInfo.environment
+    let seed = environment["PARLEY_CRASH_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 1...UInt64(UInt32.max))
+    var random = SeededRandom(seed)
+    let isWhole = environment["PARLEY_CRASH_POINTS"] == "all"
+    let points = isWhole ? Self.points.shuffled(using: &random) : Array(Self.points.shuffled(using: &random).prefix(12))
+    let log = "crash matrix: seed \(seed), \(points.count) of \(Self.points.count) points"
+    try await SandboxProcess.run { sandbox in
+      try await CrashGround.with(sandbox) { ground in
+        let undisturbed = try await ground.outcome(of: nil, recordings: Self.recordings)
+        for point in points {
+          do {
+            let outcome = try await ground.outcome(of: point, recordings: Self.recordings)
+            #expect(outcome == undisturbed, "\(point), seed \(seed)")
+          } catch { Issue.record(error, "\(point), seed \(seed)") }
+        }
+        print("\(log): each as an undisturbed run, \(ground.kills) kills")
+      }
+    }
+  }
+}
+
+/// Random numbers that come again with their seed.
+struct SeededRandom: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(_ seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = (state ^ (state >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ (mixed >> 31)
+  }
+}

@@ -1,0 +1,145 @@
+import AuthDomain
+import EventLoop
+import Foundation
+import JOSE
+import JSON
+import MessagesCore
+import Outbound
+import ParleyAPI
+import PostgreSQL
+import RPC
+import RPCClient
+import TestParley
+import TestSandbox
+import TestSupport
+import Testing
+import WellKnown
+
+@Suite("What is understood", .serialized)
+struct UnderstandingTests {
+  @Test("O-31: sixty fields, each with the words and the model that it rests on; a correction wins, now and later")
+  func provenance() async throws {
+    try await OnboardingWorld.with { world in
+      let ana = try await world.signIn("ana")
+      let options = OnboardingWorld.options(ana)
+      let none = await #expect(throws: RPCError.self) { try await world.identity.getIdentity(options: options) }
+      #expect(none?.reason == "IDENTITY_NOT_FOUND")
+      try await world.sandbox.control(
+        .post, "openai/chat",
+        [
+          "document": [
+            "core_struggle": ["value": "Gives up early", "quote": "the answer to step 9", "step": 9],
+            "fear_identity": ["value": "A quitter", "quote": "nobody said this", "step": 9],
+            "primary_excuse": .null, "shame_trigger": ["value": "", "quote": "", "step": 0],
+          ]
+        ])
+      _ = try await world.client.complete(.init(state: try OnboardingWorld.record(voices: 1)), options: options)
+      func field(_ name: String) async throws -> IdentityField? {
+        try await world.identity.getIdentity(options: options).identity?.fields.first { $0.name == name }
+      }
+      let struggle = try #require(try await field("core_struggle"))
+      #expect(struggle.source == .model && struggle.step == 9 && struggle.quote == "the answer to step 9")
+      #expect(struggle.model == "gpt-4o-mini")
+      // What nobody said is no evidence.
+      #expect(try await field("fear_identity")?.quote == "")
+      #expect(try await field("primary_excuse") == nil)
+      #expect(try await field("shame_trigger") == nil)
+      #expect(try await field("voice_commitment")?.source == .transcript)
+      #expect(try await field("motivation_fear_intensity")?.value == "7")
+      #expect(try await world.identity.getIdentity(options: options).identity?.name == "Ana 0")
+
+      _ = try await world.identity.correctIdentity(.init(name: "core_struggle", value: "Sleeps too little"), options: options)
+      let again = try await world.client.reExtract(options: options)
+      #expect(again.success && again.fieldsExtracted == 60)
+      let corrected = try #require(try await field("core_struggle"))
+      #expect(corrected.source == .correction && corrected.value == "Sleeps too little")
+      let back = try await world.identity.correctIdentity(.init(name: "core_struggle"), options: options)
+      #expect(back.field?.source == .model)
+      let wrong = await #expect(throws: RPCError.self) {
+        try await world.identity.correctIdentity(.init(name: "nothing", value: "x"), options: options)
+      }
+      #expect(wrong?.reason == "UNKNOWN_FIELD")
+    }
+  }
+
+  @Test("O-32, O-44, O-46: when the model fails the answers themselves are kept, and it is tried again by itself")
+  func fallback() async throws {
+    try await OnboardingWorld.with { world in
+      let ana = try await world.signIn("ana")
+      let options = OnboardingWorld.options(ana)
+      try await world.sandbox.control(.post, "openai/chat", ["refusal": "no", "count": 1])
+      let answer = try await world.client.complete(.init(state: try OnboardingWorld.record(voices: 0)), options: options)
+      #expect(answer.success && answer.identityExtraction?.success == false)
+      #expect(answer.identityExtraction?.error == "refused_by_model" && answer.identityExtraction?.fieldsExtracted == 34)
+      #expect(answer.submission?.warnings.map(\.reason) == ["extraction_failed"])
+      // The first round comes after a minute.
+      world.parley.clock.advance(by: .seconds(61))
+      try await eventually {
+        try await world.client.complete(
+          .init(state: try OnboardingWorld.record(voices: 0)), options: OnboardingWorld.options(try await world.signIn("ana"))
+        ).identityExtraction?.fieldsExtracted == 60
+      }
+    }
+  }
+
+  @Test("O-43, O-45: a transcription that failed is tried again from what is stored, when somebody with the debug token says so")
+  func retried() async throws {
+    try await OnboardingWorld.with { world in
+      let ana = try await world.signIn("ana")
+      let options = OnboardingWorld.options(ana)
+      try await world.sandbox.fail("/openai/v1/audio/transcriptions", ["status": 401, "count": 1])
+      let answer = try await world.client.complete(.init(state: try OnboardingWorld.record(voices: 2)), options: options)
+      #expect(answer.identityExtraction?.voiceTranscribed == 1)
+      let path = "/debug/onboarding/retry-transcription/\(ana.userID)"
+      #expect(try await world.post(path, [], as: nil, [:]).status == 403)
+      #expect(try await world.post(path, [], as: nil, ["X-Debug-Access": "wrong"]).status == 403)
+      let opened = try await world.post(path, [], as: nil, ["X-Debug-Access": OnboardingWorld.debugToken])
+      #expect(opened.status == 200 && opened.body["recordings"]?.int64 == 1, "\(opened)")
+      try await eventually {
+        try await world.voices.listVoiceClips(options: options).clips.allSatisfy { $0.transcriptionState == .done }
+      }
+      #expect(try await world.sandbox.effects("transcriptions")["paid"]?.int64 == 2)
+      let extraction = try await world.post(
+        "/debug/onboarding/retry-identity-extraction/\(ana.userID)", [], as: nil, ["X-Debug-Access": OnboardingWorld.debugToken])
+      #expect(extraction.status == 200)
+      let nobody = try await world.post(
+        "/debug/onboarding/retry-transcription/00000000-0000-7000-8000-000000000000", [], as: nil,
+        ["X-Debug-Access": OnboardingWorld.debugToken])
+      #expect(nobody.status == 404)
+    }
+  }
+
+  @Test("O-47, O-48: stored answers are understood once more, and a recording is written down without being kept")
+  func onDemand() async throws {
+    try await OnboardingWorld.with { world in
+      let ana = try await world.signIn("ana")
+      let missing = try await world.post("/onboarding/extract-data", [], as: ana)
+      #expect(missing.status == 404)
+      _ = try await world.client.complete(
+        .init(state: try OnboardingWorld.record(voices: 0)), options: OnboardingWorld.options(ana))
+      let again = try await world.post("/onboarding/extract-data", [], as: ana)
+      #expect(again.status == 200 && again.body["success"]?.bool == true && again.body["extractedAt"]?.string != nil)
+
+      let bytes = try SpokenFiles.m4a(7)
+      let words = try await world.post("/transcribe/audio", bytes, as: ana, ["Content-Type": "audio/mp4"])
+      #expect(words.status == 200 && words.body["success"]?.bool == true, "\(words)")
+      let silent = try await world.post("/transcribe/audio", try SpokenFiles.silence(), as: ana, ["Content-Type": "audio/mp4"])
+      #expect(silent.body["success"]?.bool == false && silent.body["error"]?.string == "no_speech")
+      #expect(try await world.post("/transcribe/audio", [], as: ana, ["Content-Type": "audio/mp4"]).status == 400)
+      #expect(try await world.post("/transcribe/audio", bytes, as: nil, ["Content-Type": "audio/mp4"]).status == 401)
+      let before = try await world.post(
+        "/onboarding/analyze-voice?sessionId=abc", bytes, as: nil, ["Content-Type": "audio/mp4"])
+      #expect(before.status == 200 && before.body["text"]?.string?.hasPrefix("words of") == true, "\(before)")
+      #expect(
+        try await world.post("/onboarding/analyze-voice", bytes, as: nil, ["Content-Type": "audio/mp4"]).status == 400)
+      #expect(try await world.value("select count(*) from onboarding.recording", as: Int64.self) == 0)
+    }
+  }
+}
+
+/// Waits for something that becomes true, looking now and then.
+func eventually(_ condition: @escaping @Sendable () async throws -> Bool) async throws {
+  try await within(Duration.seconds(30).withPatience) {
+    while try await !condition() { try await Task.sleep(for: .milliseconds(50)) }
+  }
+}

@@ -1,0 +1,90 @@
+import AuthDomain
+import EventLoop
+import Foundation
+import JOSE
+import JSON
+import MessagesCore
+import Outbound
+import ParleyAPI
+import PostgreSQL
+import RPC
+import RPCClient
+import TestParley
+import TestSandbox
+import TestSupport
+import Testing
+import WellKnown
+
+@Suite("Voices", .serialized)
+struct VoiceTests {
+  private static func complete(_ world: OnboardingWorld, _ user: TestUser, consents: Bool) async throws -> CompleteResponse {
+    try await world.client.complete(
+      .init(
+        state: try OnboardingWorld.record(voices: 6), voiceConsent: consents ? .init(isGiven: true, statement: "v1") : nil),
+      options: OnboardingWorld.options(user))
+  }
+
+  private static func existing(_ world: OnboardingWorld) async throws -> Int64? {
+    try await world.sandbox.effects("voices")["existing"]?.int64
+  }
+
+  @Test("O-33: a voice is made of the longest recordings for those who agreed, and of nobody else's")
+  func consent() async throws {
+    try await OnboardingWorld.with { world in
+      let (ana, ben) = (try await world.signIn("ana"), try await world.signIn("ben"))
+      let without = try await Self.complete(world, ben, consents: false)
+      #expect(without.voiceClone?.success == false && without.voiceClone?.error == "no_consent")
+      #expect(try await Self.existing(world) == 0)
+      let refused = await #expect(throws: RPCError.self) {
+        try await world.voices.cloneVoice(.init(idempotencyKey: "1"), options: OnboardingWorld.options(ben))
+      }
+      #expect(refused?.reason == "CONSENT_REQUIRED")
+      let with = try await Self.complete(world, ana, consents: true)
+      #expect(with.voiceClone?.success == true && with.voiceClone?.voiceID?.isEmpty == false, "\(with)")
+      #expect(try await Self.existing(world) == 1)
+      // Taken back, it is gone at the provider.
+      let withdrawn = try await world.voices.withdrawVoiceConsent(options: OnboardingWorld.options(ana))
+      #expect(withdrawn.voice?.consentedAt == nil && withdrawn.voice?.voiceID == "")
+      try await eventually { try await Self.existing(world) == 0 }
+      try await eventually {
+        try await world.voices.getVoice(options: OnboardingWorld.options(ana)).voice?.state == VoiceState.none
+      }
+    }
+  }
+
+  @Test("O-50: a voice is made anew once a month, and the one before is deleted")
+  func anew() async throws {
+    try await OnboardingWorld.with { world in
+      let ana = try await world.signIn("ana")
+      let options = OnboardingWorld.options(ana)
+      let first = try await Self.complete(world, ana, consents: true).voiceClone?.voiceID
+      _ = try await world.voices.cloneVoice(.init(idempotencyKey: "once"), options: options)
+      try await eventually {
+        let voice = try await world.voices.getVoice(options: options).voice
+        return voice?.state == .ready && voice?.voiceID != first
+      }
+      try await eventually { try await Self.existing(world) == 1 }
+      let more = await #expect(throws: RPCError.self) {
+        try await world.voices.cloneVoice(.init(idempotencyKey: "twice"), options: options)
+      }
+      #expect(more?.code == .resourceExhausted && more?.reason == "CLONE_LIMIT_REACHED")
+      #expect(try await world.post("/voice/clone", [], as: ana).status == 429)
+      #expect(try await world.sandbox.effects("voices")["paid"]?.int64 == 2)
+    }
+  }
+
+  @Test("O-49: recordings are listed by step with their words, and somebody else's are refused")
+  func clips() async throws {
+    try await OnboardingWorld.with { world in
+      let (ana, ben) = (try await world.signIn("ana"), try await world.signIn("ben"))
+      _ = try await world.client.complete(
+        .init(state: try OnboardingWorld.record(voices: 2)), options: OnboardingWorld.options(ana))
+      let listed = try await world.post("/api/identity/voice-clips/\(ana.userID)", [], as: ana, [:], method: .get)
+      #expect(listed.status == 200)
+      let clips = try #require(listed.body["clips"]?.array)
+      #expect(clips.compactMap { $0["stepId"]?.int64 } == [2, 5])
+      #expect(clips.allSatisfy { $0["transcription"]?.string?.hasPrefix("words of") == true && $0["duration"] != nil })
+      #expect(try await world.post("/api/identity/voice-clips/\(ana.userID)", [], as: ben, [:], method: .get).status == 403)
+    }
+  }
+}
