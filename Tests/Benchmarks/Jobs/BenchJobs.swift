@@ -26,6 +26,7 @@ import Telemetry
     try await Session.with(configuration, group: group, log: log) { session in
       try await session.script("drop schema if exists bench cascade; create schema bench")
       try await session.script(JobsMigration.create(schema: "bench", role: "nobody"))
+      try await session.script(JobsMigration.hold(schema: "bench", role: "nobody"))
     }
     let database = try Database(configuration, group: group, log: log)
     await database.waitUntilReady()
