@@ -277,7 +277,7 @@ def main(arguments):
         place.mkdir(mode=0o755)
         course = Course(place, arguments.seed)
         began = time.monotonic()
-        verdict = course.run(arguments.jobs, arguments.over, lease=2, slowness=60, kills=20, stops=15, restarts=4)
+        verdict = course.run(arguments.jobs, arguments.over, lease=2, slowness=200, kills=20, stops=15, restarts=4)
         for what in verdict.words():
             print(f"  WRONG: {what}", flush=True)
         took = time.monotonic() - began
