@@ -15,6 +15,7 @@ class Verdict:
     doubled: list = field(default_factory=list)  # an effect is there twice, or was asked for again after its step was finished
     unasked: list = field(default_factory=list)  # an effect of what was rolled back, or that nobody ordered
     left: list = field(default_factory=list)  # rows that should be gone, in words
+    jobs: int = 0
     charges: int = 0
     repeats: int = 0  # calls beyond the first of a key, which a provider recognizes
 
@@ -38,7 +39,7 @@ def judge(jobs, ordered, effects, charges, left):
     charges -- (key, number, lease) as they arrived outside, where nothing is fenced
     left    -- what is in the queue, in words
     """
-    verdict = Verdict(left=list(left), charges=len(charges), repeats=len(charges) - len({key for key, _, _ in charges}))
+    verdict = Verdict(left=list(left), jobs=jobs, charges=len(charges), repeats=len(charges) - len({key for key, _, _ in charges}))
     wanted = set(range(jobs))
     rows, names, calls = defaultdict(list), defaultdict(set), defaultdict(list)
     for number, step, job, lease, kept in effects:

@@ -148,7 +148,7 @@ class Course:
     # MARK: faults
 
     def run(self, jobs, over, lease, slowness, kills, stops, restarts):
-        """Everything, until no job is left. Returns the verdict."""
+        """At least so many jobs, ordered until the last fault is over; until none is left. Returns the verdict."""
         self.workers = [Worker(self, number, lease, slowness) for number in (1, 2, 3)]
         orders = self.order(jobs, over)
         faults = ["kill"] * kills + ["stop"] * stops + ["restart"] * restarts
@@ -164,13 +164,23 @@ class Course:
         while any(worker.is_stopped for worker in self.workers):
             self.tend()
             time.sleep(0.02)
-        if orders.wait(300):
-            raise AssertionError(f"the orders ended with {orders.process.returncode}: {orders.text()[-2000:]}")
+        ordered = self.close_orders(orders)
         await_true("every job is done", self.is_done, 300)
         ends = [self.end(worker) for worker in self.workers]
-        verdict = self.judge(jobs)
+        verdict = self.judge(ordered)
         verdict.left += [f"a worker ended with {end}" for end in ends if end]
         return verdict
+
+    def close_orders(self, orders):
+        """Tells whoever orders that it is enough; how many there are."""
+        orders.terminate()
+        while orders.runs:
+            self.tend()
+            time.sleep(0.02)
+        found = re.search(r"^ordered (\d+)$", orders.text(), re.MULTILINE)
+        if orders.process.returncode or not found:
+            raise AssertionError(f"the orders ended with {orders.process.returncode}: {orders.text()[-2000:]}")
+        return int(found[1])
 
     def is_done(self):
         self.tend()
@@ -237,7 +247,7 @@ class Course:
     def rescue(self, lease):
         """Seconds from the SIGKILL of a worker that has a job until another one has done it; `lease` nothing: production's."""
         slow = Worker(self, 8, lease, 3_600_000)
-        orders = self.order(1, 0)
+        orders = self.order(1, 3_600, batch=1)
         await_true("the job is running", slow.leases, 60)
         heir = Worker(self, 9, lease, 0)
         await_true("the heir works", lambda: "works" in heir.program.text(), 60)
@@ -246,9 +256,9 @@ class Course:
         killed = time.monotonic()
         await_true("the job is done", lambda: self.cluster.sql("select count(*) from work.job") == "0", 120)
         took = time.monotonic() - killed
-        if orders.wait(60) or self.end(heir):
-            raise AssertionError("the orders or the heir failed")
-        verdict = self.judge(1)
+        verdict = self.judge(self.close_orders(orders))
+        if end := self.end(heir):
+            raise AssertionError(f"the heir ended with {end}")
         if not verdict.is_clean():
             raise AssertionError(f"after a kill: {verdict}")
         return took
@@ -291,7 +301,7 @@ def main(arguments):
             print(f"  WRONG: with the lease of production a killed worker's job was done after {rescued:.1f} s", flush=True)
         print(f"chaos jobs: {took:.0f} s, {verdict.repeats} of {verdict.charges} provider calls repeated under their key; with the "
               f"lease of production a killed worker's job was done again after {rescued:.1f} s ({PROMISE} s is promised)", flush=True)
-        print(f"chaos jobs: seed {arguments.seed}, {kills} kills, {stops} stops, {restarts} restarts, {arguments.jobs} jobs, "
+        print(f"chaos jobs: seed {arguments.seed}, {kills} kills, {stops} stops, {restarts} restarts, {verdict.jobs} jobs, "
               f"{len(verdict.lost)} lost, {len(verdict.doubled)} doubled", flush=True)
         wrong = not verdict.is_clean() or rescued > PROMISE
     finally:

@@ -16,18 +16,21 @@ struct ChaosOrders {
   let count: Int
   let batch: Int
 
-  /// Spreads the orders over a time.
-  func send(over time: Duration) async throws {
+  /// Spreads the orders over a time, and goes on at that pace until it has been told that it is enough.
+  ///
+  /// - Returns: How many.
+  func send(over time: Duration, isEnough: @Sendable () -> Bool) async throws -> Int {
     await place.database.waitUntilReady()
     let began = MonotonicInstant.now()
     var first = 0
-    while first < count {
-      let numbers = (first..<min(first + batch, count)).map(Int64.init)
+    while first < count || !isEnough() {
+      let numbers = (first..<(first + batch)).map(Int64.init)
       try await insist(numbers)
-      first += numbers.count
+      first += batch
       let due = began.advanced(by: time / count * first)
-      if due > .now() { try await place.loop.sleep(for: due.duration(since: .now())) }
+      while due > .now() && !(first >= count && isEnough()) { try await place.loop.sleep(for: .milliseconds(20)) }
     }
+    return first
   }
 
   private func insist(_ numbers: [Int64]) async throws {

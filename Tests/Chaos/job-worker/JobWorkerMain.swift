@@ -3,6 +3,7 @@ internal import Glibc
 internal import Jobs
 internal import Logging
 internal import PostgreSQL
+internal import Synchronization
 internal import Telemetry
 
 /// `job-worker prepare|order|work --database URL ...`: what a run of faults kills and stops. `jobs.py` starts and judges it.
@@ -21,8 +22,20 @@ internal import Telemetry
     let place = try ChaosPlace(url, outside, group, log)
     switch action {
     case "order":
-      try await ChaosOrders(place: place, count: number("--count"), batch: number("--batch")).send(
-        over: .milliseconds(number("--milliseconds")))
+      let orders = ChaosOrders(place: place, count: number("--count"), batch: number("--batch"))
+      let time = Duration.milliseconds(number("--milliseconds"))
+      let isEnough = Atomic(false)
+      let sending = group.loops[0].spawn {
+        do {
+          print("ordered \(try await orders.send(over: time) { isEnough.load(ordering: .relaxed) })")
+          fflush(nil)
+        } catch {
+          fail("\(error)")
+        }
+      }
+      TerminationSignals.wait()
+      isEnough.store(true, ordering: .relaxed)
+      await sending.value
     case "work":
       let work = ChaosWork(place: place, name: options["--name"] ?? "worker", slowness: number("--slowness"))
       // Without one it is the lease of production.

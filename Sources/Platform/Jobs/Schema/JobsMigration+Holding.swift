@@ -1,7 +1,8 @@
 extension JobsMigration {
-  /// The second form of the queue: jobs of a kind that no worker has ever handled are held until one does.
+  /// The second form of the queue: jobs of a kind that no worker has ever handled are held until one does, and none starves
+  /// behind those that go first.
   ///
-  /// They are out of the way of claims, however many there are, and spend no attempt. The functions keep their parameters, so
+  /// What is held is out of the way of claims, however many there are, and spends no attempt. The functions keep their parameters, so
   /// copies of the program before go on beside it.
   ///
   /// - Parameters:
@@ -98,6 +99,33 @@ extension JobsMigration {
 
   private static func heldClaiming(_ schema: String) -> String {
     #"""
+    -- Leases what is due by a moment and has a priority.
+    create function \#(schema).job_take(
+      at timestamptz, until timestamptz, worker text, wanted_queue text, known_kinds text[], level integer, due_by timestamptz,
+      most integer
+    ) returns table (
+      id uuid, kind text, version integer, payload bytea, user_id uuid, attempt integer, max_attempts integer, run_lease bigint,
+      enqueued_at timestamptz, was_due_at timestamptz, steps integer
+    )
+    language plpgsql volatile
+    as $$
+    #variable_conflict use_column
+    begin
+      return query
+        with picked as (
+          select j.id, j.due_at from \#(schema).job j
+          where j.queue = wanted_queue and j.priority = level and j.due_at <= due_by and not j.held and j.kind = any(known_kinds)
+          order by j.due_at
+          limit most
+          for no key update skip locked
+        )
+        update \#(schema).job j
+        set run_lease = j.run_lease + 1, attempt = j.attempt + 1, holder = worker, started_at = at, due_at = until
+        from picked where j.id = picked.id
+        returning j.id, j.kind, j.version, j.payload, j.user_id, j.attempt, j.max_attempts, j.run_lease, j.enqueued_at,
+          picked.due_at, j.steps;
+    end $$;
+
     -- Takes what is due, the first priority first, and leases it. A job whose last run never ended comes back when its lease is
     -- over, also with one attempt more than it may have: its new holder then buries it. Whoever claims is the taker of the kinds
     -- that it knows: what was held of them in this queue is let go, some at a time, and is due from now.
@@ -112,6 +140,8 @@ extension JobsMigration {
     as $$
     #variable_conflict use_column
     declare
+      ticks bigint := extract(epoch from at) * 1000000;
+      aged integer;
       taken integer;
       rest integer := most;
     begin
@@ -129,23 +159,22 @@ extension JobsMigration {
       if exists (select from \#(schema).job_queue q where q.name = wanted_queue) then
         return;
       end if;
+      -- A quarter of the room goes first to whatever has waited for ten minutes behind others, the lower priorities in turns; of
+      -- a room smaller than four, one claim in four. So none waits for ever, and none waits for all that is old.
+      aged := case when most >= 4 then most / 4 when ticks % 4 = 1 then 1 else 0 end;
+      for turn in 0..2 loop
+        exit when aged <= 0;
+        return query select * from \#(schema).job_take(
+          at, until, worker, wanted_queue, known_kinds, (1 + (ticks / 4 + turn) % 3)::integer, at - interval '10 minutes', aged);
+        get diagnostics taken = row_count;
+        aged := aged - taken;
+        rest := rest - taken;
+      end loop;
       for level in 0..3 loop
-        return query
-          with picked as (
-            select j.id, j.due_at from \#(schema).job j
-            where j.queue = wanted_queue and j.priority = level and j.due_at <= at and not j.held and j.kind = any(known_kinds)
-            order by j.due_at
-            limit rest
-            for no key update skip locked
-          )
-          update \#(schema).job j
-          set run_lease = j.run_lease + 1, attempt = j.attempt + 1, holder = worker, started_at = at, due_at = until
-          from picked where j.id = picked.id
-          returning j.id, j.kind, j.version, j.payload, j.user_id, j.attempt, j.max_attempts, j.run_lease, j.enqueued_at,
-            picked.due_at, j.steps;
+        exit when rest <= 0;
+        return query select * from \#(schema).job_take(at, until, worker, wanted_queue, known_kinds, level, at, rest);
         get diagnostics taken = row_count;
         rest := rest - taken;
-        exit when rest <= 0;
       end loop;
     end $$;
     """#

@@ -31,6 +31,7 @@ final class TestQueue: Sendable {
         [
           Migration(1, "create_jobs", JobsMigration.create(schema: "work", role: "parley_work")),
           Migration(2, "hold_jobs", JobsMigration.hold(schema: "work", role: "parley_work")),
+          Migration(3, "schedule_jobs", JobsMigration.schedules(schema: "work", role: "parley_work")),
         ])
       let change = { (configuration: inout DatabaseConfiguration) in
         configuration.user = "parley_work"
