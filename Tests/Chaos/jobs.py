@@ -118,6 +118,7 @@ class Course:
         self.programs = []
         self.workers = []
         self.kills = self.stops = self.restarts = 0
+        self.cut = 0  # leases in the hands of those that were killed or stopped
         self.cluster = Cluster(folder, fast)
         run([BINARIES / "job-worker", "prepare", *self.databases()], env={"PATH": os.environ["PATH"]})
 
@@ -208,7 +209,11 @@ class Course:
             if len(free) < 2:
                 return None
             self.chance.shuffle(free)
-            return next((worker for worker in free if worker.leases()), None)
+            for worker in free:
+                if leases := worker.leases():
+                    self.cut += leases
+                    return worker
+            return None
 
         return await_true("a worker has a lease", found, 60)
 
@@ -291,7 +296,7 @@ def main(arguments):
         for what in verdict.words():
             print(f"  WRONG: {what}", flush=True)
         took = time.monotonic() - began
-        kills, stops, restarts = course.kills, course.stops, course.restarts
+        kills, stops, restarts, cut = course.kills, course.stops, course.restarts, course.cut
         rescues = folder / "rescue"
         rescues.mkdir(mode=0o755)
         course.close()
@@ -299,8 +304,9 @@ def main(arguments):
         rescued = course.rescue(None)
         if rescued > PROMISE:
             print(f"  WRONG: with the lease of production a killed worker's job was done after {rescued:.1f} s", flush=True)
-        print(f"chaos jobs: {took:.0f} s, {verdict.repeats} of {verdict.charges} provider calls repeated under their key; with the "
-              f"lease of production a killed worker's job was done again after {rescued:.1f} s ({PROMISE} s is promised)", flush=True)
+        print(f"chaos jobs: {took:.0f} s, {cut} runs were cut off, {verdict.repeats} of {verdict.charges} provider calls "
+              f"repeated under their key; with the lease of production a killed worker's job was done again after {rescued:.1f} s "
+              f"({PROMISE} s is promised)", flush=True)
         print(f"chaos jobs: seed {arguments.seed}, {kills} kills, {stops} stops, {restarts} restarts, {verdict.jobs} jobs, "
               f"{len(verdict.lost)} lost, {len(verdict.doubled)} doubled", flush=True)
         wrong = not verdict.is_clean() or rescued > PROMISE
