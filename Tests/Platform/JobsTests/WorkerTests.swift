@@ -328,9 +328,7 @@ struct WorkerTests {
       let slow = JobKind<[UInt8]>("test.slow", retry: RetryPolicy(attempts: 1), timeout: .milliseconds(50))
       var handlers = JobHandlers()
       handlers.handle(slow) { _, _ in try await test.test.group.loops[0].sleep(for: .seconds(600)) }
-      var settings = WorkerSettings.quick
-      settings.lease = .seconds(3)
-      try await test.working(handlers, settings) { (_: JobWorker) async throws -> Void in
+      try await test.working(handlers) { (_: JobWorker) async throws -> Void in
         let id = try await test.queue.enqueue([slow.job([])])[0].id
         #expect(try await eventually { try await test.queue.job(id)?.state == .dead })
         #expect(try await test.queue.job(id)?.reason == "timed_out")
