@@ -116,6 +116,7 @@ class Course:
         self.folder, self.seed = folder, seed
         self.chance = random.Random(seed)
         self.programs = []
+        self.is_closed = False
         self.workers = []
         self.kills = self.stops = self.restarts = 0
         self.cut = 0  # leases in the hands of those that were killed or stopped
@@ -138,12 +139,15 @@ class Course:
             str(int(over * 1000)))
 
     def close(self):
+        """Ends everything, once: another reset would leave folders behind."""
+        if self.is_closed:
+            return
+        self.is_closed = True
         for program in self.programs:
             if program.runs:
                 program.process.send_signal(signal.SIGCONT)
                 program.process.kill()
                 program.process.wait()
-        self.programs = []
         self.cluster.close()
 
     # MARK: faults
