@@ -284,6 +284,7 @@ let package = Package(
     // What `make chaos` writes to.
     executable(
       "ledger-service", at: "Tests/Chaos/ledger-service", ["TestAPI", "EventLoop", "PostgreSQL", "RPC", "ServiceKit"]),
+    executable("job-worker", at: "Tests/Chaos/job-worker", ["EventLoop", "Jobs", "PostgreSQL", "Telemetry", log]),
     executable(
       "bench-server", at: "Tests/Benchmarks/Server",
       ["TestAPI", "EventLoop", "HTTP2", "RPC", "RPCServer", "MessagesCore", "PostgreSQL", "Telemetry", log, metrics]),

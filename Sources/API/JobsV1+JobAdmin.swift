@@ -69,6 +69,8 @@ public enum JobState: ProtoEnum {
   case running
   /// It is not tried again by itself.
   case dead
+  /// No worker has ever handled its kind: it waits for one that does.
+  case held
   /// A number without a name in this version.
   case unrecognized(Int32)
 
@@ -80,6 +82,7 @@ public enum JobState: ProtoEnum {
     case 2: self = .scheduled
     case 3: self = .running
     case 4: self = .dead
+    case 5: self = .held
     default: self = .unrecognized(rawValue)
     }
   }
@@ -92,6 +95,7 @@ public enum JobState: ProtoEnum {
     case .scheduled: 2
     case .running: 3
     case .dead: 4
+    case .held: 5
     case .unrecognized(let number): number
     }
   }
@@ -105,6 +109,7 @@ public enum JobState: ProtoEnum {
       (2, "JOB_STATE_SCHEDULED"),
       (3, "JOB_STATE_RUNNING"),
       (4, "JOB_STATE_DEAD"),
+      (5, "JOB_STATE_HELD"),
     ]
   )
 }
@@ -767,6 +772,8 @@ public struct JobQueue: Message {
   public var oldestReadyAt: GoogleProtobuf.Timestamp?
   /// Whether it is paused.
   public var paused: Bool = false
+  /// Jobs of kinds that no worker has ever handled.
+  public var held: Int64 = 0
   /// Fields that came over the wire and that this version does not know.
   public var unknownFields = UnknownFields()
 
@@ -781,7 +788,8 @@ public struct JobQueue: Message {
     running: Int64 = 0,
     dead: Int64 = 0,
     oldestReadyAt: GoogleProtobuf.Timestamp? = nil,
-    paused: Bool = false
+    paused: Bool = false,
+    held: Int64 = 0
   ) {
 
     self.name = name
@@ -791,11 +799,12 @@ public struct JobQueue: Message {
     self.dead = dead
     self.oldestReadyAt = oldestReadyAt
     self.paused = paused
+    self.held = held
   }
 
   /// The fields of `parley.jobs.v1.JobQueue` and where their slots lie.
   public static let descriptor: MessageDescriptor = .init(
-    "parley.jobs.v1.JobQueue", slotSize: 88,
+    "parley.jobs.v1.JobQueue", slotSize: 96,
     fields: [
       .init(1, "name", .scalar(.string), .implicit(has: 0), at: 24),
       .init(2, "ready", .scalar(.int64), .implicit(has: 0), at: 40),
@@ -803,7 +812,8 @@ public struct JobQueue: Message {
       .init(4, "running", .scalar(.int64), .implicit(has: 0), at: 56),
       .init(5, "dead", .scalar(.int64), .implicit(has: 0), at: 64),
       .init(6, "oldest_ready_at", json: "oldestReadyAt", .message({ GoogleProtobuf.Timestamp.descriptor }), .optional(has: 0), at: 72),
-      .init(7, "paused", .scalar(.bool), .implicit(has: 0), at: 80),
+      .init(7, "paused", .scalar(.bool), .implicit(has: 0), at: 88),
+      .init(8, "held", .scalar(.int64), .implicit(has: 0), at: 80),
     ]
   )
 
@@ -815,7 +825,8 @@ public struct JobQueue: Message {
     self.running = slots.int64(at: 56)
     self.dead = slots.int64(at: 64)
     self.oldestReadyAt = slots.message(at: 72)
-    self.paused = slots.bool(at: 80)
+    self.paused = slots.bool(at: 88)
+    self.held = slots.int64(at: 80)
     self.unknownFields = slots.unknownFields
   }
 
@@ -827,7 +838,8 @@ public struct JobQueue: Message {
     slots.set(self.running, at: 56)
     slots.set(self.dead, at: 64)
     if let value = self.oldestReadyAt { slots.set(value, at: 72) }
-    slots.set(self.paused, at: 80)
+    slots.set(self.paused, at: 88)
+    slots.set(self.held, at: 80)
     slots.set(self.unknownFields)
   }
 }
@@ -1169,24 +1181,24 @@ extension FileDescriptor {
       ZBgBIAEoCVICaWQSHQoHcGF5bG9hZBgCIAEoDEgAUgdwYXlsb2FkiAEBQgoKCF9wYXlsb2FkIjkKEFJldHJ5Sm9iUmVzcG9uc2USJQoDam9iGAEgASgL\
       MhMucGFybGV5LmpvYnMudjEuSm9iUgNqb2IikwEKEFB1cmdlSm9ic1JlcXVlc3QSEAoDaWRzGAEgAygJUgNpZHMSGQoIYWxsX2RlYWQYAiABKAhSB2Fs\
       bERlYWQSFAoFcXVldWUYAyABKAlSBXF1ZXVlEhIKBGtpbmQYBCABKAlSBGtpbmQSKAoQZGVhZF9mb3Jfc2Vjb25kcxgFIAEoA1IOZGVhZEZvclNlY29u\
-      ZHMiKQoRUHVyZ2VKb2JzUmVzcG9uc2USFAoFY291bnQYASABKAVSBWNvdW50IhMKEUxpc3RRdWV1ZXNSZXF1ZXN0ItwBCghKb2JRdWV1ZRISCgRuYW1l\
+      ZHMiKQoRUHVyZ2VKb2JzUmVzcG9uc2USFAoFY291bnQYASABKAVSBWNvdW50IhMKEUxpc3RRdWV1ZXNSZXF1ZXN0IvABCghKb2JRdWV1ZRISCgRuYW1l\
       GAEgASgJUgRuYW1lEhQKBXJlYWR5GAIgASgDUgVyZWFkeRIcCglzY2hlZHVsZWQYAyABKANSCXNjaGVkdWxlZBIYCgdydW5uaW5nGAQgASgDUgdydW5u\
       aW5nEhIKBGRlYWQYBSABKANSBGRlYWQSQgoPb2xkZXN0X3JlYWR5X2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcFINb2xkZXN0UmVh\
-      ZHlBdBIWCgZwYXVzZWQYByABKAhSBnBhdXNlZCJGChJMaXN0UXVldWVzUmVzcG9uc2USMAoGcXVldWVzGAEgAygLMhgucGFybGV5LmpvYnMudjEuSm9i\
-      UXVldWVSBnF1ZXVlcyIpChFQYXVzZVF1ZXVlUmVxdWVzdBIUCgVxdWV1ZRgBIAEoCVIFcXVldWUiLgoSUGF1c2VRdWV1ZVJlc3BvbnNlEhgKB2NoYW5n\
-      ZWQYASABKAhSB2NoYW5nZWQiKgoSUmVzdW1lUXVldWVSZXF1ZXN0EhQKBXF1ZXVlGAEgASgJUgVxdWV1ZSIvChNSZXN1bWVRdWV1ZVJlc3BvbnNlEhgK\
-      B2NoYW5nZWQYASABKAhSB2NoYW5nZWQqrgEKC0Vycm9yUmVhc29uEhwKGEVSUk9SX1JFQVNPTl9VTlNQRUNJRklFRBAAEiAKHEVSUk9SX1JFQVNPTl9J\
-      TlZBTElEX1JFUVVFU1QQARIeChpFUlJPUl9SRUFTT05fSk9CX05PVF9GT1VORBACEhwKGEVSUk9SX1JFQVNPTl9KT0JfUlVOTklORxADEiEKHUVSUk9S\
-      X1JFQVNPTl9VTklRVUVfS0VZX1RBS0VOEAQqfgoISm9iU3RhdGUSGQoVSk9CX1NUQVRFX1VOU1BFQ0lGSUVEEAASEwoPSk9CX1NUQVRFX1JFQURZEAES\
-      FwoTSk9CX1NUQVRFX1NDSEVEVUxFRBACEhUKEUpPQl9TVEFURV9SVU5OSU5HEAMSEgoOSk9CX1NUQVRFX0RFQUQQBDKLBQoPSm9iQWRtaW5TZXJ2aWNl\
-      ElYKCExpc3RKb2JzEh8ucGFybGV5LmpvYnMudjEuTGlzdEpvYnNSZXF1ZXN0GiAucGFybGV5LmpvYnMudjEuTGlzdEpvYnNSZXNwb25zZSIHkAIBiLUY\
-      BhJQCgZHZXRKb2ISHS5wYXJsZXkuam9icy52MS5HZXRKb2JSZXF1ZXN0Gh4ucGFybGV5LmpvYnMudjEuR2V0Sm9iUmVzcG9uc2UiB5ACAYi1GAYSVgoI\
-      UmV0cnlKb2ISHy5wYXJsZXkuam9icy52MS5SZXRyeUpvYlJlcXVlc3QaIC5wYXJsZXkuam9icy52MS5SZXRyeUpvYlJlc3BvbnNlIgeQAgKItRgGElkK\
-      CVB1cmdlSm9icxIgLnBhcmxleS5qb2JzLnYxLlB1cmdlSm9ic1JlcXVlc3QaIS5wYXJsZXkuam9icy52MS5QdXJnZUpvYnNSZXNwb25zZSIHkAICiLUY\
-      BhJcCgpMaXN0UXVldWVzEiEucGFybGV5LmpvYnMudjEuTGlzdFF1ZXVlc1JlcXVlc3QaIi5wYXJsZXkuam9icy52MS5MaXN0UXVldWVzUmVzcG9uc2Ui\
-      B5ACAYi1GAYSXAoKUGF1c2VRdWV1ZRIhLnBhcmxleS5qb2JzLnYxLlBhdXNlUXVldWVSZXF1ZXN0GiIucGFybGV5LmpvYnMudjEuUGF1c2VRdWV1ZVJl\
-      c3BvbnNlIgeQAgKItRgGEl8KC1Jlc3VtZVF1ZXVlEiIucGFybGV5LmpvYnMudjEuUmVzdW1lUXVldWVSZXF1ZXN0GiMucGFybGV5LmpvYnMudjEuUmVz\
-      dW1lUXVldWVSZXNwb25zZSIHkAICiLUYBmIGcHJvdG8z
+      ZHlBdBIWCgZwYXVzZWQYByABKAhSBnBhdXNlZBISCgRoZWxkGAggASgDUgRoZWxkIkYKEkxpc3RRdWV1ZXNSZXNwb25zZRIwCgZxdWV1ZXMYASADKAsy\
+      GC5wYXJsZXkuam9icy52MS5Kb2JRdWV1ZVIGcXVldWVzIikKEVBhdXNlUXVldWVSZXF1ZXN0EhQKBXF1ZXVlGAEgASgJUgVxdWV1ZSIuChJQYXVzZVF1\
+      ZXVlUmVzcG9uc2USGAoHY2hhbmdlZBgBIAEoCFIHY2hhbmdlZCIqChJSZXN1bWVRdWV1ZVJlcXVlc3QSFAoFcXVldWUYASABKAlSBXF1ZXVlIi8KE1Jl\
+      c3VtZVF1ZXVlUmVzcG9uc2USGAoHY2hhbmdlZBgBIAEoCFIHY2hhbmdlZCquAQoLRXJyb3JSZWFzb24SHAoYRVJST1JfUkVBU09OX1VOU1BFQ0lGSUVE\
+      EAASIAocRVJST1JfUkVBU09OX0lOVkFMSURfUkVRVUVTVBABEh4KGkVSUk9SX1JFQVNPTl9KT0JfTk9UX0ZPVU5EEAISHAoYRVJST1JfUkVBU09OX0pP\
+      Ql9SVU5OSU5HEAMSIQodRVJST1JfUkVBU09OX1VOSVFVRV9LRVlfVEFLRU4QBCqSAQoISm9iU3RhdGUSGQoVSk9CX1NUQVRFX1VOU1BFQ0lGSUVEEAAS\
+      EwoPSk9CX1NUQVRFX1JFQURZEAESFwoTSk9CX1NUQVRFX1NDSEVEVUxFRBACEhUKEUpPQl9TVEFURV9SVU5OSU5HEAMSEgoOSk9CX1NUQVRFX0RFQUQQ\
+      BBISCg5KT0JfU1RBVEVfSEVMRBAFMosFCg9Kb2JBZG1pblNlcnZpY2USVgoITGlzdEpvYnMSHy5wYXJsZXkuam9icy52MS5MaXN0Sm9ic1JlcXVlc3Qa\
+      IC5wYXJsZXkuam9icy52MS5MaXN0Sm9ic1Jlc3BvbnNlIgeQAgGItRgGElAKBkdldEpvYhIdLnBhcmxleS5qb2JzLnYxLkdldEpvYlJlcXVlc3QaHi5w\
+      YXJsZXkuam9icy52MS5HZXRKb2JSZXNwb25zZSIHkAIBiLUYBhJWCghSZXRyeUpvYhIfLnBhcmxleS5qb2JzLnYxLlJldHJ5Sm9iUmVxdWVzdBogLnBh\
+      cmxleS5qb2JzLnYxLlJldHJ5Sm9iUmVzcG9uc2UiB5ACAoi1GAYSWQoJUHVyZ2VKb2JzEiAucGFybGV5LmpvYnMudjEuUHVyZ2VKb2JzUmVxdWVzdBoh\
+      LnBhcmxleS5qb2JzLnYxLlB1cmdlSm9ic1Jlc3BvbnNlIgeQAgKItRgGElwKCkxpc3RRdWV1ZXMSIS5wYXJsZXkuam9icy52MS5MaXN0UXVldWVzUmVx\
+      dWVzdBoiLnBhcmxleS5qb2JzLnYxLkxpc3RRdWV1ZXNSZXNwb25zZSIHkAIBiLUYBhJcCgpQYXVzZVF1ZXVlEiEucGFybGV5LmpvYnMudjEuUGF1c2VR\
+      dWV1ZVJlcXVlc3QaIi5wYXJsZXkuam9icy52MS5QYXVzZVF1ZXVlUmVzcG9uc2UiB5ACAoi1GAYSXwoLUmVzdW1lUXVldWUSIi5wYXJsZXkuam9icy52\
+      MS5SZXN1bWVRdWV1ZVJlcXVlc3QaIy5wYXJsZXkuam9icy52MS5SZXN1bWVRdWV1ZVJlc3BvbnNlIgeQAgKItRgGYgZwcm90bzM=
       """
   )
 }

@@ -7,6 +7,7 @@ public struct JobHandlers: Sendable {
   }
 
   var handlers: [String: Handler] = [:]
+  var schedules: [JobSchedule] = []
 
   /// None.
   public init() {}
@@ -14,12 +15,21 @@ public struct JobHandlers: Sendable {
   /// All of several. Two for one kind are a programmer's mistake.
   public init(joining parts: [JobHandlers]) {
     for part in parts {
+      for schedule in part.schedules { self.schedule(schedule) }
       handlers.merge(part.handlers) { _, _ in preconditionFailure("two handlers for one kind of job") }
     }
   }
 
   /// The names of the kinds.
   public var kinds: [String] { handlers.keys.sorted() }
+
+  /// Has a job enqueued again and again, by whichever copy has these handlers and comes first.
+  ///
+  /// - Parameter schedule: When, and which job. Two of one name are a programmer's mistake.
+  public mutating func schedule(_ schedule: JobSchedule) {
+    precondition(!schedules.contains { $0.name == schedule.name }, "two schedules of one name")
+    schedules.append(schedule)
+  }
 
   /// Handles a kind of job.
   ///

@@ -16,6 +16,7 @@ import Testing
   private func serve(_ body: (PostgreSQLJobs, OperatorPlace) async throws -> Void) async throws {
     try await TestDatabase.with { test in
       try await test.script("create schema work; \(JobsMigration.create(schema: "work", role: "nobody"))")
+      try await test.script(JobsMigration.hold(schema: "work", role: "nobody"))
       try await test.open { database in
         let queue = Jobs.JobQueue(schema: "work", database) { .now() }
         let settings = WorkerSettings(poll: .milliseconds(50), grace: .zero)
@@ -68,6 +69,14 @@ import Testing
       #expect(try await parley(target, "retry", "\(id)").output == "runs as soon as a worker has room\n")
       #expect(try await jobs.queue.job(id)?.state == .ready)
       #expect(try await parley(target, "retry", "\(UUID.v7())").status == 1)
+
+      // A kind whose taker does not exist yet.
+      let held = try await jobs.enqueue(JobKind<[UInt8]>("fax.send").job([])).id
+      let waiting = try await parley(target, "list", "--state", "held")
+      #expect(waiting.output.contains("\(held)") && waiting.output.contains("held") && !waiting.output.contains("\(later)"))
+      #expect(try await parley(target, "show", "\(held)").output.contains("no worker has ever handled this kind"))
+      #expect(try await parley(target, "retry", "\(held)").output == "held: no worker has ever handled this kind\n")
+      #expect(try await parley(target, "purge", "\(held)").output == "removed 1 job\n")
 
       #expect(try await parley(target, "pause").output == "paused\n")
       #expect(try await parley(target, "pause", "default").output == "was paused already\n")

@@ -100,6 +100,7 @@ struct AdministrationTests {
   func list() async throws {
     try await withDead(2) { (test: TestQueue, dead: [UUID]) async throws -> Void in
       let (ana, ben) = (UUID.v7(), UUID.v7())
+      try await test.take("test.other")
       let other = JobKind<[UInt8]>("test.other", queue: "other", priority: .low)
       let future = test.clock.now.advanced(by: .seconds(9))
       let live = try await test.queue.enqueue([
@@ -153,10 +154,11 @@ struct AdministrationTests {
       ])
       #expect(try await test.queue.pause("idle", by: "ana"))
       test.metrics.publish(try await test.queue.statistics(), at: test.clock.now)
-      #expect(test.samples("parley_jobs{").count == 8)
+      #expect(test.samples("parley_jobs{").count == 10)
       for sample in [
         #"parley_jobs{queue="default",state="ready"} 1"#, #"parley_jobs{queue="default",state="scheduled"} 1"#,
         #"parley_jobs{queue="default",state="running"} 0"#, #"parley_jobs{queue="default",state="dead"} 1"#,
+        #"parley_jobs{queue="default",state="held"} 0"#,
       ] { #expect(test.samples("parley_jobs{").contains(sample)) }
       #expect(test.samples("parley_job_oldest_ready_seconds{").contains(#"parley_job_oldest_ready_seconds{queue="default"} 90"#))
       #expect(test.samples("parley_job_queue_paused{").contains(#"parley_job_queue_paused{queue="idle"} 1"#))

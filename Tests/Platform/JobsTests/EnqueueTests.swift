@@ -13,6 +13,7 @@ struct EnqueueTests {
   func transactions() async throws {
     try await TestQueue.with { test in
       let job = try kind.job([1, 2, 3])
+      try await test.take("test.bytes")
       await #expect(throws: Refusal.self) {
         try await test.database.transaction { transaction in
           let enqueued = try await test.queue.enqueue([job], in: transaction)

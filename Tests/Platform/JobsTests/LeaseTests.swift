@@ -145,6 +145,34 @@ struct LeaseTests {
     }
   }
 
+  @Test("JOB-S5: what has waited for ten minutes gets a quarter of each claim, whatever goes first goes on coming")
+  func ageing() async throws {
+    try await TestQueue.with { (test: TestQueue) async throws -> Void in
+      try await test.take("test.bytes")
+      try await test.queue.enqueue([kind.job([3], priority: .background), kind.job([2], priority: .low)])
+      func urgent(_ count: Int) async throws {
+        try await test.queue.enqueue((0..<count).map { _ in try kind.job([0], priority: .urgent) })
+      }
+      try await urgent(4)
+      test.clock.advance(by: .seconds(600) - .microseconds(1))
+      try await urgent(100)
+      #expect(try await claim(test, 4).map(\.payload) == [[0], [0], [0], [0]])
+      test.clock.advance(by: .microseconds(1))
+      let mixed = try await claim(test, 8).map(\.payload)
+      #expect(mixed.count == 8 && mixed.count { $0 == [0] } == 6 && Set(mixed) == [[0], [2], [3]], "\(mixed)")
+      // One at a time, too; and what goes first still gets most of it.
+      let old = [JobPriority.normal, .low, .background]
+      try await test.queue.enqueue(
+        try old.map { try kind.job([UInt8($0.rawValue)], notBefore: test.clock.now.advanced(by: .seconds(-601)), priority: $0) })
+      var order: [UInt8] = []
+      for _ in 0..<16 {
+        test.clock.advance(by: .microseconds(1))
+        order += try await claim(test, 1).flatMap(\.payload)
+      }
+      #expect(order.count == 16 && order.count { $0 == 0 } == 13 && Set(order) == [0, 1, 2, 3], "\(order)")
+    }
+  }
+
   @Test("A paused queue hands out nothing, others do, and a run in it may end")
   func pause() async throws {
     try await TestQueue.with { (test: TestQueue) async throws -> Void in

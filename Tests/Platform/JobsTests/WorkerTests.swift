@@ -232,6 +232,38 @@ struct WorkerTests {
     }
   }
 
+  @Test("JOB-M7: a hundred rolling restarts in the midst of work leave no job behind and spend no attempt")
+  func rollingRestarts() async throws {
+    try await TestQueue.with { (test: TestQueue) async throws -> Void in
+      let isPatient = Mutex(true)
+      let begun = Mutex(0)
+      let done = Mutex<[UUID: Int]>([:])
+      var handlers = JobHandlers()
+      handlers.handle(kind) { _, run in
+        begun.withLock { $0 += 1 }
+        if isPatient.withLock({ $0 }) { try await test.test.group.loops[0].sleep(for: .seconds(600)) }
+        #expect(run.attempt == 1)
+        done.withLock { $0[run.id, default: 0] += 1 }
+      }
+      var settings = WorkerSettings.quick
+      settings.grace = .zero
+      let ids = try await test.queue.enqueue((0..<40).map { try kind.job([UInt8($0)]) }).map(\.id)
+      for _ in 0..<100 {
+        let before = begun.withLock { $0 }
+        try await test.working(handlers, settings) { (_: JobWorker) async throws -> Void in
+          #expect(try await eventually { begun.withLock { $0 } > before })
+        }
+        #expect(try await test.count("work.job where holder is not null or attempt > 0") == 0)
+      }
+      isPatient.withLock { $0 = false }
+      try await test.working(handlers, settings) { (_: JobWorker) async throws -> Void in
+        #expect(try await eventually { try await test.count("work.job") == 0 })
+      }
+      #expect(done.withLock { $0 } == Dictionary(uniqueKeysWithValues: ids.map { ($0, 1) }))
+      #expect(try await test.count("work.dead_job") == 0)
+    }
+  }
+
   @Test("JOB-M3: a run that lost its lease is cancelled, and its end counts for nothing")
   func lostLease() async throws {
     try await TestQueue.with { (test: TestQueue) async throws -> Void in
@@ -296,9 +328,7 @@ struct WorkerTests {
       let slow = JobKind<[UInt8]>("test.slow", retry: RetryPolicy(attempts: 1), timeout: .milliseconds(50))
       var handlers = JobHandlers()
       handlers.handle(slow) { _, _ in try await test.test.group.loops[0].sleep(for: .seconds(600)) }
-      var settings = WorkerSettings.quick
-      settings.lease = .seconds(3)
-      try await test.working(handlers, settings) { (_: JobWorker) async throws -> Void in
+      try await test.working(handlers) { (_: JobWorker) async throws -> Void in
         let id = try await test.queue.enqueue([slow.job([])])[0].id
         #expect(try await eventually { try await test.queue.job(id)?.state == .dead })
         #expect(try await test.queue.job(id)?.reason == "timed_out")

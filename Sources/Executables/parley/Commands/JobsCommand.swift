@@ -22,11 +22,11 @@ extension Connection {
 /// `parley jobs list`
 struct ListJobs: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "List jobs that wait, run or are dead, in the order in which they were enqueued.")
+    commandName: "list", abstract: "List jobs that wait, run, are held or are dead, in the order in which they were enqueued.")
 
   @Option(help: "Only those of this queue.") var queue: String?
   @Option(help: "Only those of this kind.") var kind: String?
-  @Option(help: "Only those that are ready, scheduled, running or dead.") var state: JobStateArgument?
+  @Option(help: "Only those that are ready, scheduled, running, dead or held.") var state: JobStateArgument?
   @Option(help: .init("Only those of this person.", valueName: "user-id")) var user: String?
   @Option(help: "The most to list.") var limit = 100
   @OptionGroup var options: TargetOptions
@@ -93,7 +93,11 @@ struct RetryJob: AsyncParsableCommand {
       if options.json {
         Console.write(json: ["job": response.job.map { JobReport.json($0) } ?? .null])
       } else {
-        Console.write(line: response.job == nil ? "done already" : "runs as soon as a worker has room")
+        switch response.job?.state {
+        case nil: Console.write(line: "done already")
+        case .held?: Console.write(line: "held: no worker has ever handled this kind")
+        default: Console.write(line: "runs as soon as a worker has room")
+        }
       }
     }
   }

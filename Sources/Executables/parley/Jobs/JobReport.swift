@@ -4,7 +4,7 @@ import ParleyAPI
 
 /// What a job is doing, as the command line takes it.
 enum JobStateArgument: String, ExpressibleByArgument, CaseIterable {
-  case ready, scheduled, running, dead
+  case ready, scheduled, running, dead, held
 
   var state: JobState {
     switch self {
@@ -12,6 +12,7 @@ enum JobStateArgument: String, ExpressibleByArgument, CaseIterable {
     case .scheduled: .scheduled
     case .running: .running
     case .dead: .dead
+    case .held: .held
     }
   }
 }
@@ -19,7 +20,7 @@ enum JobStateArgument: String, ExpressibleByArgument, CaseIterable {
 /// Jobs and queues, for people and for programs.
 enum JobReport {
   static let heading = ["ID", "KIND", "QUEUE", "STATE", "ATTEMPT", "AT", "PROGRESS", "ERROR"]
-  static let queueHeading = ["QUEUE", "", "READY", "SCHEDULED", "RUNNING", "DEAD", "OLDEST READY"]
+  static let queueHeading = ["QUEUE", "", "READY", "SCHEDULED", "RUNNING", "DEAD", "HELD", "OLDEST READY"]
 
   static func row(_ job: Job) -> [String] {
     [
@@ -37,7 +38,7 @@ enum JobReport {
     ]
     for (name, value) in [
       ("unique key", job.uniqueKey), ("user", job.userID), ("holder", job.holder), ("progress", progress(job)),
-      ("reason", job.reason), ("last error", job.lastError),
+      ("reason", reason(job)), ("last error", job.lastError),
     ] where !value.isEmpty { rows.append((name, value)) }
     rows += steps.map { ("step", "\($0.name), \($0.finishedAt.map(SessionReport.text) ?? "")") }
     return rows.map { ($0.0, Printable.text($0.1)) }
@@ -66,7 +67,7 @@ enum JobReport {
   static func row(_ queue: JobQueue) -> [String] {
     [
       queue.name, queue.paused ? "paused" : "", "\(queue.ready)", "\(queue.scheduled)", "\(queue.running)", "\(queue.dead)",
-      queue.oldestReadyAt.map(SessionReport.text) ?? "",
+      "\(queue.held)", queue.oldestReadyAt.map(SessionReport.text) ?? "",
     ].map(Printable.text)
   }
 
@@ -74,6 +75,7 @@ enum JobReport {
     var object: JSONObject = ["name": .string(queue.name), "paused": .bool(queue.paused)]
     for (name, value) in [
       ("ready", queue.ready), ("scheduled", queue.scheduled), ("running", queue.running), ("dead", queue.dead),
+      ("held", queue.held),
     ] { object[name] = .number(JSONNumber(Int(value))) }
     object["oldest_ready_at"] = queue.oldestReadyAt.map { .string(SessionReport.text($0)) }
     return .object(object)
@@ -85,8 +87,14 @@ enum JobReport {
     case .scheduled: "scheduled"
     case .running: "running"
     case .dead: "dead"
+    case .held: "held"
     case .unspecified, .unrecognized: "unknown"
     }
+  }
+
+  /// Why it does not run.
+  private static func reason(_ job: Job) -> String {
+    job.state == .held ? "no worker has ever handled this kind; it waits for one that does" : job.reason
   }
 
   private static func moment(_ state: JobState) -> String {

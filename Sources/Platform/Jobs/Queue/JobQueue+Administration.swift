@@ -36,7 +36,8 @@ extension JobQueue {
   // Live and dead jobs side by side; what the columns are called here is what `StoredJob` reads.
   private static let jobs: StaticString = """
     select j.id, j.kind, j.version, j.queue,
-      case when j.due_at <= n.at then 'ready' when j.holder is null then 'scheduled' else 'running' end as state,
+      case when j.held then 'held' when j.due_at <= n.at then 'ready' when j.holder is null then 'scheduled' else 'running' end
+        as state,
       j.priority, j.unique_key, j.user_id, j.attempt, j.max_attempts, j.enqueued_at, j.due_at as moment,
       coalesce(j.holder, '') as holder, coalesce(j.last_error, '') as last_error, '' as reason, j.steps,
       j.progress_done, j.progress_total, j.progress_note, length(j.payload) as payload_length

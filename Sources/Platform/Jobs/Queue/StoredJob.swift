@@ -10,6 +10,8 @@ public enum JobState: String, Sendable, Hashable, CaseIterable {
   case running
   /// It is not tried again by itself.
   case dead
+  /// No worker has ever handled its kind: it waits for one that does.
+  case held
 }
 
 /// A job as it is kept, for operators.

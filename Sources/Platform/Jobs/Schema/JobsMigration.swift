@@ -1,9 +1,11 @@
-/// The tables and functions of the queue, as a step of the migrations of the service that has it.
+/// The tables and functions of the queue, as steps of the migrations of the service that has it.
 ///
 /// ```swift
-/// Migration(7, "create_jobs", JobsMigration.create(schema: "auth", role: "parley_auth"))
+/// Migration(1, "create_jobs", JobsMigration.create(schema: "onboarding", role: "parley_onboarding")),
+/// Migration(2, "hold_jobs", JobsMigration.hold(schema: "onboarding", role: "parley_onboarding")),
 /// ```
-/// The text follows from its parameters alone, and a released one never changes: what comes later is a function of its own.
+/// A service lists all of them, in this order. A text follows from its parameters alone, and a released one never changes: what
+/// comes later is a step of its own.
 public enum JobsMigration {
   /// The first form of the queue.
   ///

@@ -39,6 +39,7 @@ public final class JobMetrics: Sendable {
   private func show(_ queue: QueueStatistics, _ oldestReady: Double) {
     let states = [
       ("ready", queue.ready), ("scheduled", queue.scheduled), ("running", queue.running), ("dead", queue.dead),
+      ("held", queue.held),
     ]
     for (state, count) in states {
       registry.gauge(

@@ -60,6 +60,7 @@ public final class JobWorker: Sendable {
     let beating = loops[0].spawn { if !isIdle { await self.beat() } }
     let listening = loops[0].spawn { if !isIdle { await self.listen() } }
     let tending = loops[0].spawn { await self.tend() }
+    let scheduling = loops[0].spawn { if !self.handlers.schedules.isEmpty { await self.keepSchedules() } }
     // Ends by cancellation, or with the loop.
     while (try? await loops[0].sleep(for: .seconds(3600))) != nil {}
     isStopping.withLock { $0 = true }
@@ -67,10 +68,12 @@ public final class JobWorker: Sendable {
     await claiming.value
     listening.cancel()
     tending.cancel()
+    scheduling.cancel()
     await loops[0].spawn { await self.drain() }.value
     beating.cancel()
     await listening.value
     await tending.value
+    await scheduling.value
     await beating.value
     throw CancellationError()
   }

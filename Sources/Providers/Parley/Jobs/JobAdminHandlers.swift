@@ -111,6 +111,7 @@ struct JobAdminHandlers: JobAdminService.Handlers {
     case .scheduled: return .scheduled
     case .running: return .running
     case .dead: return .dead
+    case .held: return .held
     case .unrecognized: throw invalid("state is none")
     }
   }

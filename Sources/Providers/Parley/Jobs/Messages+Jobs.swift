@@ -11,6 +11,7 @@ extension ParleyAPI.Job {
       case .scheduled: .scheduled
       case .running: .running
       case .dead: .dead
+      case .held: .held
       }
     self.init(
       id: "\(job.id)", kind: job.kind, version: Int32(clamping: job.version), queue: job.queue, state: state,
@@ -26,7 +27,8 @@ extension ParleyAPI.JobQueue {
   init(_ queue: QueueStatistics) {
     self.init(
       name: queue.name, ready: Int64(queue.ready), scheduled: Int64(queue.scheduled), running: Int64(queue.running),
-      dead: Int64(queue.dead), oldestReadyAt: queue.oldestDueAt.map { .init($0) }, paused: queue.isPaused)
+      dead: Int64(queue.dead), oldestReadyAt: queue.oldestDueAt.map { .init($0) }, paused: queue.isPaused,
+      held: Int64(queue.held))
   }
 }
 

@@ -27,12 +27,25 @@ final class TestQueue: Sendable {
   static func with(loops: Int = 1, pool: Int = 8, _ body: (TestQueue) async throws -> Void) async throws {
     try await TestDatabase.with(loops: loops) { test in
       _ = try await test.prepare(
-        "work", [Migration(1, "create_jobs", JobsMigration.create(schema: "work", role: "parley_work"))])
+        "work",
+        [
+          Migration(1, "create_jobs", JobsMigration.create(schema: "work", role: "parley_work")),
+          Migration(2, "hold_jobs", JobsMigration.hold(schema: "work", role: "parley_work")),
+          Migration(3, "schedule_jobs", JobsMigration.schedules(schema: "work", role: "parley_work")),
+        ])
       let change = { (configuration: inout DatabaseConfiguration) in
         configuration.user = "parley_work"
         configuration.poolSize = pool
       }
       try await test.open(change) { database in try await body(TestQueue(test, database)) }
+    }
+  }
+
+  /// Makes kinds known, as a worker does that has handlers for them.
+  func take(_ kinds: String...) async throws {
+    for kind in kinds {
+      try await database.execute(
+        "insert into work.job_taker (kind, since) values (\(kind), \(clock.now)) on conflict do nothing")
     }
   }
 
@@ -71,9 +84,10 @@ final class TestQueue: Sendable {
 }
 
 extension WorkerSettings {
-  /// Looks often, so that tests need not wait.
+  /// Looks often, so that tests need not wait. A worker also knows its lease by the clock that no test moves: it is long enough for
+  /// a machine that stands still for a while.
   static var quick: WorkerSettings {
-    WorkerSettings(concurrency: 16, lease: .seconds(20), poll: .milliseconds(50), grace: .seconds(2), name: "test")
+    WorkerSettings(concurrency: 16, lease: .seconds(120), poll: .milliseconds(50), grace: .seconds(2), name: "test")
   }
 }
 

@@ -14,6 +14,6 @@ public enum AuthMigrations {
     Migration(6, "add_operators", addOperators),
     Migration(7, "create_provider_grants", createProviderGrants), Migration(8, "create_jobs", createJobs),
     Migration(9, "create_idempotency", IdempotencyMigration.create(schema: schema, role: "parley_auth")),
-    Migration(10, "create_account_work", createAccountWork),
+    Migration(10, "create_account_work", createAccountWork), Migration(11, "hold_jobs", holdJobs),
   ]
 }
