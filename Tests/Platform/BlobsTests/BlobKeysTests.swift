@@ -45,8 +45,8 @@ import Testing
   @Test(
     "A value that cannot be is refused",
     arguments: [
-      ("KIND", "gcs"), ("DIRECTORY", "blobs"), ("DIRECTORY", ""), ("S3_ENDPOINT", "host"), ("S3_ENDPOINT", "https://host/path"),
-      ("S3_ENDPOINT", "http://store.internal:9000"), ("S3_ENDPOINT", "http://127.0.0.1.example.com"), ("S3_REGION", ""),
+      ("KIND", "gcs"), ("DIRECTORY", "blobs"), ("S3_ENDPOINT", "host"), ("S3_ENDPOINT", "https://host/path"),
+      ("S3_ENDPOINT", "http://store.internal:9000"), ("S3_ENDPOINT", "http://127.0.0.1.example.com"), ("S3_REGION", "two words"),
       ("S3_BUCKET", "a/b"), ("S3_PREFIX", "../a"), ("S3_ACCESS_KEY_ID", "two words"), ("S3_SECRET_ACCESS_KEY", "two words"),
       ("S3_PATH_STYLE", "perhaps"),
     ])

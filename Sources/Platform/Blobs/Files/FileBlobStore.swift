@@ -176,10 +176,14 @@ public struct FileBlobStore: BlobStore {
         try note.synchronize()
         try FileTree.rename("\(incoming).type", to: "\(path(key)).type")
         try FileTree.rename(incoming, to: path(key))
-        return try OpenFile(folder(key.owner), .folder).synchronize()
+        break
       } catch {
         guard error.isAbsence, attempt < Self.attempts else { throw error }
       }
+    }
+    do throws(FileFailure) { try OpenFile(folder(key.owner), .folder).synchronize() } catch {
+      // It was there, and has been removed with all of the person's.
+      guard error.isAbsence else { throw error }
     }
   }
 
