@@ -120,14 +120,34 @@ import Testing
     }
   }
 
-  @Test("Content that is not what its name says is refused by the store, and told as corrupt")
-  func corrupt() async throws {
+  @Test("Content that is not what its name says never arrives whole, and is told as corrupt", arguments: [[], [2]] as [[UInt8]])
+  func corrupt(bytes: [UInt8]) async throws {
     try await RunningSandbox.run { running in
       let store = try Self.store(running)
       let error = await #expect(throws: BlobError.self) {
-        try await store.put(try Self.key([1]), BlobContent([2]), type: "a/b")
+        try await store.put(try Self.key([1]), BlobContent(bytes), type: "a/b")
       }
-      #expect(error?.code == .corrupt && running.sandbox.s3.keys.isEmpty)
+      #expect(error?.code == .corrupt && running.sandbox.counters[S3StandIn.path].requests == 0)
+    }
+  }
+
+  @Test("A body that was changed on the way is refused by the store: its digest is signed")
+  func changedOnTheWay() async throws {
+    try await RunningSandbox.run { running in
+      let key = try Self.key([1])
+      let signature = SignatureV4(S3StandIn.credentials, region: S3StandIn.region)
+      let host = String(running.url.dropFirst("https://".count))
+      let path = "/\(S3StandIn.bucket)/\(key)"
+      let wanted = SignatureV4.Request("PUT", host: host, path: [S3StandIn.bucket, key.description])
+      var request = HTTPRequest(.put, running.url + path, body: [2])
+      for field in signature.headers(wanted, payload: key.hexadecimal, at: Timestamp.now().seconds) {
+        request.headers.add(field.name, field.value)
+      }
+      let response = try await running.send(request)
+      #expect(
+        response.status == 400 && response.text?.contains("XAmzContentSHA256Mismatch") == true && running.sandbox.s3.keys.isEmpty)
+      request.body = [1]
+      #expect(try await running.send(request).status == 200)
     }
   }
 
