@@ -4,6 +4,7 @@ Neither needs a database. `Bucket.ask` runs `parley-sandbox bucket`, that is, th
 """
 
 import json
+import logging
 import os
 import shutil
 import subprocess
@@ -74,6 +75,7 @@ class Ground(ground.Ground):
             self.sandbox_url, access["bucket"], access["region"], access["accessKeyId"], access["secretAccessKey"], self.ca)
 
     def _start_moto(self):
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)
         self.moto = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
         self.moto.start()
         host, port = self.moto.get_host_and_port()
@@ -96,7 +98,9 @@ class Ground(ground.Ground):
 
     def judging(self, judges):
         """Whether moto looks at signatures. It cannot read those of links, and fails."""
-        run(["curl", "-sS", "--max-time", "20", "--data-binary", "0" if judges else "inf", f"{self.moto_url}/moto-api/reset-auth"])
+        # A form would not be read.
+        run(["curl", "-sS", "--fail", "--max-time", "20", "-H", "Content-Type: text/plain", "--data-binary", "0" if judges else "inf",
+             f"{self.moto_url}/moto-api/reset-auth"])
 
     def control(self, path, body=None, method=None):
         """Asks the sandbox's control routes, which speak HTTP/2 only."""

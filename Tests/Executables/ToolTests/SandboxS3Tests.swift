@@ -30,19 +30,70 @@ import Testing
   @Test("What was stored is found with its size and type, read back whole and in part, and gone when it was removed")
   func roundTrip() async throws {
     try await RunningSandbox.run { running in
-      let (store, bytes) = (try Self.store(running), Self.bytes(300_000))
+      let (store, bytes) = (try Self.store(running), Self.bytes(3_000_000))
       let key = try Self.key(bytes)
       #expect(try await store.facts(key) == nil)
       try await store.put(key, BlobContent(bytes), type: "audio/mp4")
       #expect(running.sandbox.s3.keys == [key.description] && running.sandbox.s3[key.description] == bytes)
-      #expect(try await store.facts(key) == BlobFacts(size: 300_000, type: "audio/mp4"))
-      #expect(try await store.read(key, range: nil) { try await $1.whole(atMost: 300_000) } == bytes)
-      #expect(try await store.read(key, range: 299_990...400_000) { try await $1.whole(atMost: 10) } == Array(bytes.suffix(10)))
-      #expect(try await store.read(key, range: 300_000...300_001) { try await $1.whole(atMost: 10) } == [])
+      #expect(try await store.facts(key) == BlobFacts(size: 3_000_000, type: "audio/mp4"))
+      #expect(try await store.read(key, range: nil) { try await $1.whole(atMost: 3_000_000) } == bytes)
+      #expect(
+        try await store.read(key, range: 2_999_990...4_000_000) { try await $1.whole(atMost: 10) } == Array(bytes.suffix(10)))
+      #expect(try await store.read(key, range: 3_000_000...3_000_001) { try await $1.whole(atMost: 10) } == [])
       for _ in 0..<2 { try await store.delete(key) }
       #expect(try await store.facts(key) == nil && running.sandbox.s3.keys.isEmpty)
       let error = await #expect(throws: BlobError.self) { try await store.read(key, range: nil) { _, _ in } }
       #expect(error?.code == .notFound)
+    }
+  }
+
+  @Test("A person's blobs are named in pages and all removed, whatever else is beneath the name, and nobody else's")
+  func person() async throws {
+    try await RunningSandbox.run { running in
+      let store = try Self.store(running)
+      for number in 0..<25 { try await store.put([UInt8(number)], of: Self.owner, type: "a/b") }
+      let other = try await store.put([0], of: UUID(high: 7, low: 9), type: "a/b")
+      // Before, between and behind all digests; with what XML escapes.
+      for name in ["!", "5&<x>", "~"] { running.sandbox.s3["\(Self.owner)/\(name)"] = [1] }
+      var found: [BlobKey] = []
+      while true {
+        let page = try await store.keys(of: Self.owner, after: found.last, atMost: 1)
+        guard let last = page.last else { break }
+        #expect(page.count == 1)
+        found.append(last)
+      }
+      #expect(found.map(\.hexadecimal) == (0..<25).map { SHA256.digest([$0]) }.map { Hexadecimal.text($0) }.sorted())
+      #expect(try await store.keys(of: Self.owner, after: nil, atMost: 1000) == found)
+      #expect(try await store.deleteAll(of: Self.owner) == 25)
+      #expect(running.sandbox.s3.keys.count == 4 && running.sandbox.s3[other.description] != nil)
+    }
+  }
+
+  @Test("What the reader of a blob throws comes out as it is, also an error of the way out")
+  func readersError() async throws {
+    try await RunningSandbox.run { running in
+      let store = try Self.store(running)
+      let key = try await store.put(Self.bytes(1000), of: Self.owner, type: "a/b")
+      let error = await #expect(throws: OutboundError.self) {
+        try await store.read(key, range: nil) { _, _ in throw OutboundError(.timeout, "a provider's") }
+      }
+      #expect(error?.code == .timeout)
+    }
+  }
+
+  @Test("No error names whose blob it was")
+  func discreet() async throws {
+    try await RunningSandbox.run { running in
+      let (store, bytes) = (try Self.store(running), Self.bytes(10))
+      let key = try await store.put(bytes, of: Self.owner, type: "a/b")
+      running.sandbox.faults.add(.init(path: S3StandIn.path, drops: true))
+      let dropped = await #expect(throws: BlobError.self) { try await store.delete(key) }
+      running.sandbox.faults.remove()
+      running.sandbox.faults.add(.init(path: S3StandIn.path, status: 418))
+      let refused = await #expect(throws: BlobError.self) { try await store.put(bytes, of: Self.owner, type: "a/b") }
+      running.sandbox.faults.remove()
+      #expect(dropped?.code == .unavailable && refused?.code == .refused)
+      for error in [dropped, refused] { #expect(error?.description.contains("\(Self.owner)") == false, "\("\(error as Any)")") }
     }
   }
 
@@ -69,14 +120,34 @@ import Testing
     }
   }
 
-  @Test("Content that is not what its name says is refused by the store, and told as corrupt")
-  func corrupt() async throws {
+  @Test("Content that is not what its name says never arrives whole, and is told as corrupt", arguments: [[], [2]] as [[UInt8]])
+  func corrupt(bytes: [UInt8]) async throws {
     try await RunningSandbox.run { running in
       let store = try Self.store(running)
       let error = await #expect(throws: BlobError.self) {
-        try await store.put(try Self.key([1]), BlobContent([2]), type: "a/b")
+        try await store.put(try Self.key([1]), BlobContent(bytes), type: "a/b")
       }
-      #expect(error?.code == .corrupt && running.sandbox.s3.keys.isEmpty)
+      #expect(error?.code == .corrupt && running.sandbox.counters[S3StandIn.path].requests == 0)
+    }
+  }
+
+  @Test("A body that was changed on the way is refused by the store: its digest is signed")
+  func changedOnTheWay() async throws {
+    try await RunningSandbox.run { running in
+      let key = try Self.key([1])
+      let signature = SignatureV4(S3StandIn.credentials, region: S3StandIn.region)
+      let host = String(running.url.dropFirst("https://".count))
+      let path = "/\(S3StandIn.bucket)/\(key)"
+      let wanted = SignatureV4.Request("PUT", host: host, path: [S3StandIn.bucket, key.description])
+      var request = HTTPRequest(.put, running.url + path, body: [2])
+      for field in signature.headers(wanted, payload: key.hexadecimal, at: Timestamp.now().seconds) {
+        request.headers.add(field.name, field.value)
+      }
+      let response = try await running.send(request)
+      #expect(
+        response.status == 400 && response.text?.contains("XAmzContentSHA256Mismatch") == true && running.sandbox.s3.keys.isEmpty)
+      request.body = [1]
+      #expect(try await running.send(request).status == 200)
     }
   }
 

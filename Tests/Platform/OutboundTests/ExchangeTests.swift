@@ -56,13 +56,13 @@ extension OutboundTests {
         })
     }
 
-    @Test("HEAD ends with the headers")
+    @Test("HEAD ends with the headers, however large the body is that does not come")
     func head() async throws {
       try await withClient(
-        answering: { _ in .raw(Array("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n".utf8)) },
+        answering: { _ in .raw(Array("HTTP/1.1 200 OK\r\nContent-Length: 5000000000\r\n\r\n".utf8)) },
         { client, stub in
           let response = try await client.send(.init(.head, stub.url))
-          #expect(response.headers["content-length"] == "50" && response.body.isEmpty)
+          #expect(response.headers["content-length"] == "5000000000" && response.body.isEmpty)
         })
     }
 

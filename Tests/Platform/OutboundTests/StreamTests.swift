@@ -181,6 +181,29 @@ extension OutboundTests {
       }
     }
 
+    @Test("What is too large is told also when its reader is late, after a part that is right")
+    func tooLargeForLateReader() async throws {
+      let head = Array("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n".utf8)
+      let body = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 / 1000) }
+      try await withClient(answering: { $0.number == 1 ? .drop(after: head + body) : .respond(204) }) { client, stub in
+        var request = HTTPRequest(.get, stub.url)
+        request.maximumResponseSize = 600_000
+        let seen = Mutex<[UInt8]>([])
+        let error = await #expect(throws: OutboundError.self) {
+          try await client.withResponse(to: request) { _, download in
+            // Meanwhile as much comes as there is room for.
+            for _ in 0..<20 { _ = try await client.send(HTTPRequest(.get, stub.url)) }
+            while let piece = try await download.next() {
+              seen.withLock { $0 += piece }
+              _ = try await client.send(HTTPRequest(.get, stub.url))
+            }
+          }
+        }
+        let bytes = seen.withLock { $0 }
+        #expect(error?.code == .responseTooLarge && bytes.count <= 600_000 && bytes == Array(body.prefix(bytes.count)))
+      }
+    }
+
     @Test("A body that breaks off is told as such")
     func brokenBody() async throws {
       let part = Array("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf".utf8)

@@ -10,8 +10,8 @@ public struct FileBlobStore: BlobStore {
   private let root: String
   private let pool: BlockingPool
   private let identifier: @Sendable () -> UUID
-  /// A name of ours may be gone between two calls when a person is deleted: so often it is made anew.
-  private static let attempts = 5
+  /// A person's folder may be removed between two calls, when all of a person is: so often it is made anew.
+  private static let attempts = 1_000
   /// Seconds after which nobody writes a file of `incoming` any more.
   private static let abandoned = 86_400
 
@@ -176,10 +176,14 @@ public struct FileBlobStore: BlobStore {
         try note.synchronize()
         try FileTree.rename("\(incoming).type", to: "\(path(key)).type")
         try FileTree.rename(incoming, to: path(key))
-        return try OpenFile(folder(key.owner), .folder).synchronize()
+        break
       } catch {
-        guard error.isAbsence, attempt < Self.attempts else { throw error }
+        guard error.isAbsence, attempt < Self.attempts, try FileTree.isThere(incoming) else { throw error }
       }
+    }
+    do throws(FileFailure) { try OpenFile(folder(key.owner), .folder).synchronize() } catch {
+      // It was there, and has been removed with all of the person's.
+      guard error.isAbsence else { throw error }
     }
   }
 

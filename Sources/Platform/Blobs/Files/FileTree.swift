@@ -26,6 +26,13 @@ enum FileTree {
     guard rmdir(path) == 0 || errno == ENOENT || errno == ENOTEMPTY || errno == EEXIST else { throw FileFailure("rmdir") }
   }
 
+  static func isThere(_ path: String) throws(FileFailure) -> Bool {
+    var facts = stat()
+    guard lstat(path, &facts) != 0 else { return true }
+    guard errno == ENOENT else { throw FileFailure("stat") }
+    return false
+  }
+
   /// Seconds since it was changed; 0 for one that is gone.
   static func age(_ path: String) throws(FileFailure) -> Int {
     var (facts, now) = (stat(), timespec())

@@ -1,4 +1,3 @@
-internal import EventLoop
 internal import JOSE
 public import Outbound
 public import PostgreSQL

@@ -44,7 +44,8 @@ extension Transfer {
     parley_curl_set_long(easy, CURLOPT_TIMEOUT_MS, limit.wholeMilliseconds)
     parley_curl_set_long(
       easy, CURLOPT_CONNECTTIMEOUT_MS, min(limit, request.connectTimeout ?? configuration.connectTimeout).wholeMilliseconds)
-    parley_curl_set_offset(easy, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(maximumResponseSize))
+    // The length in an answer to HEAD is that of a body that does not come.
+    if request.method != .head { parley_curl_set_offset(easy, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(maximumResponseSize)) }
     parley_curl_set_long(easy, CURLOPT_SSLVERSION, parley_curl_tls_1_2)
     parley_curl_set_long(easy, CURLOPT_SSL_VERIFYPEER, 1)
     parley_curl_set_long(easy, CURLOPT_SSL_VERIFYHOST, 2)
