@@ -48,7 +48,7 @@ public struct NetworkMonitor: Sendable {
 
   /// Whether the service answers: at once, and then whenever it changes. Questions end with the reader.
   public func changes() -> AsyncStream<Bool> {
-    let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))
+    let (stream, continuation) = AsyncStream.makeStream(of: Bool.self)
     // Of its own: it lasts as long as somebody reads, wherever that is.
     let asking = Task {
       var last: Bool?

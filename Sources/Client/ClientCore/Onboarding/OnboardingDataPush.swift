@@ -1,7 +1,6 @@
 import JSON
 public import ParleyAPI
 public import RPC
-import WellKnown
 
 /// Keeps the answers of somebody who is being set up, and pushes all of them to the service once there is an account.
 ///
@@ -135,11 +134,7 @@ public final class OnboardingDataPush: Sendable {
 
   /// How long recordings are at least, as the service's catalogue says.
   public func recordingLimits() async throws(RPCError) -> RecordingLimits {
-    let steps = try await service.listSteps(options: .init(deadline: .after(options.timeout), prefersGET: true)).steps
-    let minima = steps.compactMap { step in
-      step.minimumDuration.map { (Int(step.number), Double($0.seconds) + Double($0.nanos) / 1e9) }
-    }
-    return RecordingLimits(minima: Dictionary(minima, uniquingKeysWith: { _, last in last }))
+    RecordingLimits(try await service.listSteps(options: .init(deadline: .after(options.timeout), prefersGET: true)).steps)
   }
 
   /// Pushes the complete answers in one go, and forgets them when the service has said that they are durable.

@@ -48,6 +48,9 @@ extension PushRun {
     while true {
       do {
         if let last = try await watched(&delivery, &failures) { return last }
+        // Whoever has seen the end before is told nothing more.
+        let now = try await service.getSubmission(.init(submissionID: delivery.submissionID), options: .timeout(options.timeout))
+        if let last = now.submission, last.stage.isLast { return last }
         throw RPCError(.unavailable, "the progress stopped before the work was done")
       } catch let error as RPCError {
         if let last = try await recovered(from: error, &delivery, &failures) { return last }

@@ -115,7 +115,12 @@ struct PushRun: Sendable {
     }.sorted { ($0.key.count, $0.key) < ($1.key.count, $1.key) }
     for (index, recording) in recordings.enumerated() {
       tell(.uploading(done: index, total: recordings.count))
-      state.responses[recording.key]?.value = .init(kind: .stringValue(try await reference(to: recording.upload)))
+      do {
+        state.responses[recording.key]?.value = .init(kind: .stringValue(try await reference(to: recording.upload)))
+      } catch let error as RPCError where error.code == .invalidArgument {
+        // What the service takes for no recording stays in the request: it is a warning there, and the other answers count.
+        options.log("Onboarding", "the recording of step \(recording.key) was not taken: \(error.reason ?? error.code.name)")
+      }
     }
     tell(.uploading(done: recordings.count, total: recordings.count))
     return state
