@@ -1868,6 +1868,8 @@ public struct GetSubmissionRequest: Message {
 public struct GetSubmissionResponse: Message {
   /// How far it has come.
   public var submission: Submission?
+  /// What `Complete` answers now to the content of this submission.
+  public var result: CompleteResponse?
   /// Fields that came over the wire and that this version does not know.
   public var unknownFields = UnknownFields()
 
@@ -1876,29 +1878,34 @@ public struct GetSubmissionResponse: Message {
 
   /// A message with these fields.
   public init(
-    submission: Submission? = nil
+    submission: Submission? = nil,
+    result: CompleteResponse? = nil
   ) {
 
     self.submission = submission
+    self.result = result
   }
 
   /// The fields of `parley.onboarding.v1.GetSubmissionResponse` and where their slots lie.
   public static let descriptor: MessageDescriptor = .init(
-    "parley.onboarding.v1.GetSubmissionResponse", slotSize: 32,
+    "parley.onboarding.v1.GetSubmissionResponse", slotSize: 40,
     fields: [
       .init(1, "submission", .message({ Submission.descriptor }), .optional(has: 0), at: 24),
+      .init(2, "result", .message({ CompleteResponse.descriptor }), .optional(has: 0), at: 32),
     ]
   )
 
   /// Reads the value out of decoded slots.
   public init(slots: MessageSlots) {
     self.submission = slots.message(at: 24)
+    self.result = slots.message(at: 32)
     self.unknownFields = slots.unknownFields
   }
 
   /// Writes every field that is set into empty slots.
   public func fill(_ slots: SlotWriter) {
     if let value = self.submission { slots.set(value, at: 24) }
+    if let value = self.result { slots.set(value, at: 32) }
     slots.set(self.unknownFields)
   }
 }
@@ -2471,38 +2478,39 @@ extension FileDescriptor {
       LnYxLlN1Ym1pc3Npb25XYXJuaW5nUgh3YXJuaW5ncxI5CgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcFIJY3JlYXRl\
       ZEF0EjkKCnVwZGF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wUgl1cGRhdGVkQXQiWQoRU3VibWlzc2lvbldhcm5pbmcSEgoE\
       c3RlcBgBIAEoBVIEc3RlcBIWCgZyZWFzb24YAiABKAlSBnJlYXNvbhIYCgdtZXNzYWdlGAMgASgJUgdtZXNzYWdlIjsKFEdldFN1Ym1pc3Npb25SZXF1\
-      ZXN0EiMKDXN1Ym1pc3Npb25faWQYASABKAlSDHN1Ym1pc3Npb25JZCJZChVHZXRTdWJtaXNzaW9uUmVzcG9uc2USQAoKc3VibWlzc2lvbhgBIAEoCzIg\
-      LnBhcmxleS5vbmJvYXJkaW5nLnYxLlN1Ym1pc3Npb25SCnN1Ym1pc3Npb24iUwoWV2F0Y2hTdWJtaXNzaW9uUmVxdWVzdBIjCg1zdWJtaXNzaW9uX2lk\
-      GAEgASgJUgxzdWJtaXNzaW9uSWQSFAoFYWZ0ZXIYAiABKAlSBWFmdGVyIm8KF1dhdGNoU3VibWlzc2lvblJlc3BvbnNlEkAKCnN1Ym1pc3Npb24YASAB\
-      KAsyIC5wYXJsZXkub25ib2FyZGluZy52MS5TdWJtaXNzaW9uUgpzdWJtaXNzaW9uEhIKBHN0ZXAYAiABKAVSBHN0ZXAiEgoQUmVFeHRyYWN0UmVxdWVz\
-      dCK8AQoRUmVFeHRyYWN0UmVzcG9uc2USGAoHc3VjY2VzcxgBIAEoCFIHc3VjY2VzcxIpChBmaWVsZHNfZXh0cmFjdGVkGAIgASgFUg9maWVsZHNFeHRy\
-      YWN0ZWQSGQoFZXJyb3IYAyABKAlIAFIFZXJyb3KIAQESPQoMZXh0cmFjdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcFILZXh0\
-      cmFjdGVkQXRCCAoGX2Vycm9yIkwKEVRyYW5zY3JpYmVSZXF1ZXN0EhQKBWF1ZGlvGAEgASgMUgVhdWRpbxIhCgxjb250ZW50X3R5cGUYAiABKAlSC2Nv\
-      bnRlbnRUeXBlIp4BChJUcmFuc2NyaWJlUmVzcG9uc2USGAoHc3VjY2VzcxgBIAEoCFIHc3VjY2VzcxISCgR0ZXh0GAIgASgJUgR0ZXh0EhkKBWVycm9y\
-      GAMgASgJSABSBWVycm9yiAEBEjUKCGR1cmF0aW9uGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uUghkdXJhdGlvbkIICgZfZXJyb3IqkAIK\
-      D1N1Ym1pc3Npb25TdGFnZRIgChxTVUJNSVNTSU9OX1NUQUdFX1VOU1BFQ0lGSUVEEAASHQoZU1VCTUlTU0lPTl9TVEFHRV9SRUNFSVZFRBABEiIKHlNV\
-      Qk1JU1NJT05fU1RBR0VfU1RPUklOR19BVURJTxACEiEKHVNVQk1JU1NJT05fU1RBR0VfVFJBTlNDUklCSU5HEAMSHwobU1VCTUlTU0lPTl9TVEFHRV9F\
-      WFRSQUNUSU5HEAQSHAoYU1VCTUlTU0lPTl9TVEFHRV9DTE9OSU5HEAUSGQoVU1VCTUlTU0lPTl9TVEFHRV9ET05FEAYSGwoXU1VCTUlTU0lPTl9TVEFH\
-      RV9GQUlMRUQQBzKdDQoRT25ib2FyZGluZ1NlcnZpY2USeAoJTGlzdFN0ZXBzEiYucGFybGV5Lm9uYm9hcmRpbmcudjEuTGlzdFN0ZXBzUmVxdWVzdBon\
-      LnBhcmxleS5vbmJvYXJkaW5nLnYxLkxpc3RTdGVwc1Jlc3BvbnNlIhqQAgGItRgBkrUYDwgCEHgYPCABKgVzdGVwcxJoCgpTYXZlQW5zd2VyEicucGFy\
-      bGV5Lm9uYm9hcmRpbmcudjEuU2F2ZUFuc3dlclJlcXVlc3QaKC5wYXJsZXkub25ib2FyZGluZy52MS5TYXZlQW5zd2VyUmVzcG9uc2UiB5ACAoi1GAQS\
-      awoLR2V0UHJvZ3Jlc3MSKC5wYXJsZXkub25ib2FyZGluZy52MS5HZXRQcm9ncmVzc1JlcXVlc3QaKS5wYXJsZXkub25ib2FyZGluZy52MS5HZXRQcm9n\
-      cmVzc1Jlc3BvbnNlIgeQAgGItRgEEqQBChVTYXZlQW5vbnltb3VzUHJvZ3Jlc3MSMi5wYXJsZXkub25ib2FyZGluZy52MS5TYXZlQW5vbnltb3VzUHJv\
-      Z3Jlc3NSZXF1ZXN0GjMucGFybGV5Lm9uYm9hcmRpbmcudjEuU2F2ZUFub255bW91c1Byb2dyZXNzUmVzcG9uc2UiIoi1GAGStRgaCAIQeBg8KhJhbm9u\
-      eW1vdXMtcHJvZ3Jlc3MSoQEKFEdldEFub255bW91c1Byb2dyZXNzEjEucGFybGV5Lm9uYm9hcmRpbmcudjEuR2V0QW5vbnltb3VzUHJvZ3Jlc3NSZXF1\
-      ZXN0GjIucGFybGV5Lm9uYm9hcmRpbmcudjEuR2V0QW5vbnltb3VzUHJvZ3Jlc3NSZXNwb25zZSIiiLUYAZK1GBoIAhB4GDwqEmFub255bW91cy1wcm9n\
-      cmVzcxKMAQoWQ2xhaW1Bbm9ueW1vdXNQcm9ncmVzcxIzLnBhcmxleS5vbmJvYXJkaW5nLnYxLkNsYWltQW5vbnltb3VzUHJvZ3Jlc3NSZXF1ZXN0GjQu\
-      cGFybGV5Lm9uYm9hcmRpbmcudjEuQ2xhaW1Bbm9ueW1vdXNQcm9ncmVzc1Jlc3BvbnNlIgeQAgKItRgEEowBCg9VcGxvYWRSZWNvcmRpbmcSLC5wYXJs\
-      ZXkub25ib2FyZGluZy52MS5VcGxvYWRSZWNvcmRpbmdSZXF1ZXN0Gi0ucGFybGV5Lm9uYm9hcmRpbmcudjEuVXBsb2FkUmVjb3JkaW5nUmVzcG9uc2Ui\
-      GpACAoi1GASStRgPCAEQeBg8Kgd1cGxvYWRzKAESZQoJR2V0VXBsb2FkEiYucGFybGV5Lm9uYm9hcmRpbmcudjEuR2V0VXBsb2FkUmVxdWVzdBonLnBh\
-      cmxleS5vbmJvYXJkaW5nLnYxLkdldFVwbG9hZFJlc3BvbnNlIgeQAgGItRgEEnYKCENvbXBsZXRlEiUucGFybGV5Lm9uYm9hcmRpbmcudjEuQ29tcGxl\
-      dGVSZXF1ZXN0GiYucGFybGV5Lm9uYm9hcmRpbmcudjEuQ29tcGxldGVSZXNwb25zZSIbkAICiLUYBZK1GBAIARAeGA8qCGNvbXBsZXRlEnEKDUdldFN1\
-      Ym1pc3Npb24SKi5wYXJsZXkub25ib2FyZGluZy52MS5HZXRTdWJtaXNzaW9uUmVxdWVzdBorLnBhcmxleS5vbmJvYXJkaW5nLnYxLkdldFN1Ym1pc3Np\
-      b25SZXNwb25zZSIHkAIBiLUYBBJ5Cg9XYXRjaFN1Ym1pc3Npb24SLC5wYXJsZXkub25ib2FyZGluZy52MS5XYXRjaFN1Ym1pc3Npb25SZXF1ZXN0Gi0u\
-      cGFybGV5Lm9uYm9hcmRpbmcudjEuV2F0Y2hTdWJtaXNzaW9uUmVzcG9uc2UiB5ACAYi1GAQwARJ8CglSZUV4dHJhY3QSJi5wYXJsZXkub25ib2FyZGlu\
-      Zy52MS5SZUV4dHJhY3RSZXF1ZXN0GicucGFybGV5Lm9uYm9hcmRpbmcudjEuUmVFeHRyYWN0UmVzcG9uc2UiHpACAoi1GAWStRgTCAEQARgFKgtleHRy\
-      YWN0aW9ucxKCAQoKVHJhbnNjcmliZRInLnBhcmxleS5vbmJvYXJkaW5nLnYxLlRyYW5zY3JpYmVSZXF1ZXN0GigucGFybGV5Lm9uYm9hcmRpbmcudjEu\
-      VHJhbnNjcmliZVJlc3BvbnNlIiGQAgGItRgFkrUYFggBEAYYDCoOdHJhbnNjcmlwdGlvbnNiBnByb3RvMw==
+      ZXN0EiMKDXN1Ym1pc3Npb25faWQYASABKAlSDHN1Ym1pc3Npb25JZCKZAQoVR2V0U3VibWlzc2lvblJlc3BvbnNlEkAKCnN1Ym1pc3Npb24YASABKAsy\
+      IC5wYXJsZXkub25ib2FyZGluZy52MS5TdWJtaXNzaW9uUgpzdWJtaXNzaW9uEj4KBnJlc3VsdBgCIAEoCzImLnBhcmxleS5vbmJvYXJkaW5nLnYxLkNv\
+      bXBsZXRlUmVzcG9uc2VSBnJlc3VsdCJTChZXYXRjaFN1Ym1pc3Npb25SZXF1ZXN0EiMKDXN1Ym1pc3Npb25faWQYASABKAlSDHN1Ym1pc3Npb25JZBIU\
+      CgVhZnRlchgCIAEoCVIFYWZ0ZXIibwoXV2F0Y2hTdWJtaXNzaW9uUmVzcG9uc2USQAoKc3VibWlzc2lvbhgBIAEoCzIgLnBhcmxleS5vbmJvYXJkaW5n\
+      LnYxLlN1Ym1pc3Npb25SCnN1Ym1pc3Npb24SEgoEc3RlcBgCIAEoBVIEc3RlcCISChBSZUV4dHJhY3RSZXF1ZXN0IrwBChFSZUV4dHJhY3RSZXNwb25z\
+      ZRIYCgdzdWNjZXNzGAEgASgIUgdzdWNjZXNzEikKEGZpZWxkc19leHRyYWN0ZWQYAiABKAVSD2ZpZWxkc0V4dHJhY3RlZBIZCgVlcnJvchgDIAEoCUgA\
+      UgVlcnJvcogBARI9CgxleHRyYWN0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wUgtleHRyYWN0ZWRBdEIICgZfZXJyb3IiTAoR\
+      VHJhbnNjcmliZVJlcXVlc3QSFAoFYXVkaW8YASABKAxSBWF1ZGlvEiEKDGNvbnRlbnRfdHlwZRgCIAEoCVILY29udGVudFR5cGUingEKElRyYW5zY3Jp\
+      YmVSZXNwb25zZRIYCgdzdWNjZXNzGAEgASgIUgdzdWNjZXNzEhIKBHRleHQYAiABKAlSBHRleHQSGQoFZXJyb3IYAyABKAlIAFIFZXJyb3KIAQESNQoI\
+      ZHVyYXRpb24YBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25SCGR1cmF0aW9uQggKBl9lcnJvciqQAgoPU3VibWlzc2lvblN0YWdlEiAKHFNV\
+      Qk1JU1NJT05fU1RBR0VfVU5TUEVDSUZJRUQQABIdChlTVUJNSVNTSU9OX1NUQUdFX1JFQ0VJVkVEEAESIgoeU1VCTUlTU0lPTl9TVEFHRV9TVE9SSU5H\
+      X0FVRElPEAISIQodU1VCTUlTU0lPTl9TVEFHRV9UUkFOU0NSSUJJTkcQAxIfChtTVUJNSVNTSU9OX1NUQUdFX0VYVFJBQ1RJTkcQBBIcChhTVUJNSVNT\
+      SU9OX1NUQUdFX0NMT05JTkcQBRIZChVTVUJNSVNTSU9OX1NUQUdFX0RPTkUQBhIbChdTVUJNSVNTSU9OX1NUQUdFX0ZBSUxFRBAHMp0NChFPbmJvYXJk\
+      aW5nU2VydmljZRJ4CglMaXN0U3RlcHMSJi5wYXJsZXkub25ib2FyZGluZy52MS5MaXN0U3RlcHNSZXF1ZXN0GicucGFybGV5Lm9uYm9hcmRpbmcudjEu\
+      TGlzdFN0ZXBzUmVzcG9uc2UiGpACAYi1GAGStRgPCAIQeBg8IAEqBXN0ZXBzEmgKClNhdmVBbnN3ZXISJy5wYXJsZXkub25ib2FyZGluZy52MS5TYXZl\
+      QW5zd2VyUmVxdWVzdBooLnBhcmxleS5vbmJvYXJkaW5nLnYxLlNhdmVBbnN3ZXJSZXNwb25zZSIHkAICiLUYBBJrCgtHZXRQcm9ncmVzcxIoLnBhcmxl\
+      eS5vbmJvYXJkaW5nLnYxLkdldFByb2dyZXNzUmVxdWVzdBopLnBhcmxleS5vbmJvYXJkaW5nLnYxLkdldFByb2dyZXNzUmVzcG9uc2UiB5ACAYi1GAQS\
+      pAEKFVNhdmVBbm9ueW1vdXNQcm9ncmVzcxIyLnBhcmxleS5vbmJvYXJkaW5nLnYxLlNhdmVBbm9ueW1vdXNQcm9ncmVzc1JlcXVlc3QaMy5wYXJsZXku\
+      b25ib2FyZGluZy52MS5TYXZlQW5vbnltb3VzUHJvZ3Jlc3NSZXNwb25zZSIiiLUYAZK1GBoIAhB4GDwqEmFub255bW91cy1wcm9ncmVzcxKhAQoUR2V0\
+      QW5vbnltb3VzUHJvZ3Jlc3MSMS5wYXJsZXkub25ib2FyZGluZy52MS5HZXRBbm9ueW1vdXNQcm9ncmVzc1JlcXVlc3QaMi5wYXJsZXkub25ib2FyZGlu\
+      Zy52MS5HZXRBbm9ueW1vdXNQcm9ncmVzc1Jlc3BvbnNlIiKItRgBkrUYGggCEHgYPCoSYW5vbnltb3VzLXByb2dyZXNzEowBChZDbGFpbUFub255bW91\
+      c1Byb2dyZXNzEjMucGFybGV5Lm9uYm9hcmRpbmcudjEuQ2xhaW1Bbm9ueW1vdXNQcm9ncmVzc1JlcXVlc3QaNC5wYXJsZXkub25ib2FyZGluZy52MS5D\
+      bGFpbUFub255bW91c1Byb2dyZXNzUmVzcG9uc2UiB5ACAoi1GAQSjAEKD1VwbG9hZFJlY29yZGluZxIsLnBhcmxleS5vbmJvYXJkaW5nLnYxLlVwbG9h\
+      ZFJlY29yZGluZ1JlcXVlc3QaLS5wYXJsZXkub25ib2FyZGluZy52MS5VcGxvYWRSZWNvcmRpbmdSZXNwb25zZSIakAICiLUYBJK1GA8IARB4GDwqB3Vw\
+      bG9hZHMoARJlCglHZXRVcGxvYWQSJi5wYXJsZXkub25ib2FyZGluZy52MS5HZXRVcGxvYWRSZXF1ZXN0GicucGFybGV5Lm9uYm9hcmRpbmcudjEuR2V0\
+      VXBsb2FkUmVzcG9uc2UiB5ACAYi1GAQSdgoIQ29tcGxldGUSJS5wYXJsZXkub25ib2FyZGluZy52MS5Db21wbGV0ZVJlcXVlc3QaJi5wYXJsZXkub25i\
+      b2FyZGluZy52MS5Db21wbGV0ZVJlc3BvbnNlIhuQAgKItRgFkrUYEAgBEB4YDyoIY29tcGxldGUScQoNR2V0U3VibWlzc2lvbhIqLnBhcmxleS5vbmJv\
+      YXJkaW5nLnYxLkdldFN1Ym1pc3Npb25SZXF1ZXN0GisucGFybGV5Lm9uYm9hcmRpbmcudjEuR2V0U3VibWlzc2lvblJlc3BvbnNlIgeQAgGItRgEEnkK\
+      D1dhdGNoU3VibWlzc2lvbhIsLnBhcmxleS5vbmJvYXJkaW5nLnYxLldhdGNoU3VibWlzc2lvblJlcXVlc3QaLS5wYXJsZXkub25ib2FyZGluZy52MS5X\
+      YXRjaFN1Ym1pc3Npb25SZXNwb25zZSIHkAIBiLUYBDABEnwKCVJlRXh0cmFjdBImLnBhcmxleS5vbmJvYXJkaW5nLnYxLlJlRXh0cmFjdFJlcXVlc3Qa\
+      Jy5wYXJsZXkub25ib2FyZGluZy52MS5SZUV4dHJhY3RSZXNwb25zZSIekAICiLUYBZK1GBMIARABGAUqC2V4dHJhY3Rpb25zEoIBCgpUcmFuc2NyaWJl\
+      EicucGFybGV5Lm9uYm9hcmRpbmcudjEuVHJhbnNjcmliZVJlcXVlc3QaKC5wYXJsZXkub25ib2FyZGluZy52MS5UcmFuc2NyaWJlUmVzcG9uc2UiIZAC\
+      AYi1GAWStRgWCAEQBhgMKg50cmFuc2NyaXB0aW9uc2IGcHJvdG8z
       """
   )
 }

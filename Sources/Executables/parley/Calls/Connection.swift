@@ -14,8 +14,9 @@ struct Connection: Sendable {
   let channel: ClientChannel
   /// Asks the server what it serves.
   let reflection: ReflectionClient
-  /// The loop that everything happens on.
+  /// The loop that everything happens on, and its group.
   let loop: EventLoop
+  let group: EventLoopGroup
   /// When the command stops waiting.
   let deadline: Deadline
   /// The same, but nil unless the command line asks for it: streams last as long as they last.
@@ -34,6 +35,19 @@ struct Connection: Sendable {
     asOperator options: TargetOptions, _ body: @escaping @Sendable (Connection) async throws -> Void
   ) async throws {
     try await call(try options.asOperator(.current()), nil, [:], body)
+  }
+
+  /// Runs `body` with a channel to another service, which is spoken to as the connection's own is.
+  func with<Value>(
+    _ target: ChannelTarget, _ options: TargetOptions, _ body: (ClientChannel) async throws -> Value
+  ) async throws -> Value {
+    var configuration = ClientChannelConfiguration(tls: try options.tlsContext(.current()))
+    configuration.maximumResponseBytes = Self.maximumResponseBytes
+    let other = ClientChannel(to: target, on: group, configuration: configuration)
+    let outcome: Result<Value, any Error>
+    do { outcome = .success(try await body(other)) } catch { outcome = .failure(error) }
+    await other.close()
+    return try outcome.get()
   }
 
   /// Connects, runs `body`, and turns what the service answers into output and exit code.
@@ -58,7 +72,7 @@ struct Connection: Sendable {
     let deadline = Deadline.after(options.timeout?.duration ?? TargetOptions.defaultTimeout)
     let connection = Connection(
       channel: channel, reflection: .init(channel: questions, options: .init(metadata: metadata, deadline: deadline)),
-      loop: group.loops[0], deadline: deadline, chosenDeadline: options.timeout == nil ? nil : deadline)
+      loop: group.loops[0], group: group, deadline: deadline, chosenDeadline: options.timeout == nil ? nil : deadline)
     do {
       try await group.loops[0].run(
         { try await body(connection) },

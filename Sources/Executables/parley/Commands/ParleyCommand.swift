@@ -13,7 +13,8 @@ struct ParleyCommand: AsyncParsableCommand {
     version: Version.text,
     subcommands: [
       CallCommand.self, ListCommand.self, DescribeCommand.self, TokenCommand.self, LoginCommand.self, LogoutCommand.self,
-      WhoAmICommand.self, SessionsCommand.self, AccountCommand.self, AdminCommand.self, AuditCommand.self, JobsCommand.self,
+      WhoAmICommand.self, SessionsCommand.self, AccountCommand.self, OnboardingCommand.self, AdminCommand.self, AuditCommand.self,
+      JobsCommand.self,
       IDTokenCommand.self, DemoCommand.self, VersionCommand.self,
     ])
 }

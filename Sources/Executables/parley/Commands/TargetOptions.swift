@@ -32,6 +32,10 @@ struct TargetOptions: ParsableArguments {
     guard let text = target ?? local["PARLEY_TARGET"] ?? local[name] else {
       throw ValidationError("No target: give --target host:port, set PARLEY_TARGET, or start one with 'make run'.")
     }
+    return try Self.parsed(text)
+  }
+
+  static func parsed(_ text: String) throws -> ChannelTarget {
     guard let parsed = ChannelTarget(text) else { throw ValidationError("'\(text)' is no target: give host:port.") }
     return parsed
   }

@@ -7,17 +7,19 @@ enum StandardInput {
   static let limit = 8 << 20
 
   /// Everything up to the end of standard input.
-  static func read() throws -> [UInt8] { try readAll(STDIN_FILENO, "standard input") }
+  static func read() throws -> [UInt8] { try readAll(STDIN_FILENO, "standard input", limit) }
 
   /// The whole of a file.
-  static func read(file path: String) throws -> [UInt8] {
+  ///
+  /// - Parameter limit: The most that is read, in bytes.
+  static func read(file path: String, limit: Int = limit) throws -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw ValidationError("cannot read \(path): \(String(cString: strerror(errno)))") }
     defer { close(descriptor) }
-    return try readAll(descriptor, path)
+    return try readAll(descriptor, path, limit)
   }
 
-  private static func readAll(_ descriptor: Int32, _ name: String) throws -> [UInt8] {
+  private static func readAll(_ descriptor: Int32, _ name: String, _ limit: Int) throws -> [UInt8] {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 64 << 10)
     while true {

@@ -9,6 +9,9 @@ enum Console {
   /// A line about what went wrong or goes on.
   static func note(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
 
+  /// Text on standard error as it is, for lines that are drawn anew.
+  static func draw(_ text: String) { write(text, to: STDERR_FILENO) }
+
   /// A result as compact JSON.
   static func write(json: JSONValue) { write(line: String(decoding: json.encoded(), as: UTF8.self)) }
 

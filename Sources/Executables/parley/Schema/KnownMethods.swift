@@ -9,7 +9,8 @@ import WellKnown
 enum KnownMethods {
   static let services: [ServiceDescriptor] = [
     TokenBrokerService.descriptor, BrokerAdminService.descriptor, AuthService.descriptor, AccountService.descriptor,
-    UserAdminService.descriptor, JobAdminService.descriptor, EntitlementService.descriptor, GRPCHealthV1.Health.descriptor,
+    UserAdminService.descriptor, JobAdminService.descriptor, EntitlementService.descriptor, OnboardingService.descriptor,
+    IdentityService.descriptor, VoiceService.descriptor, OnboardingAdminService.descriptor, GRPCHealthV1.Health.descriptor,
   ]
 
   /// The full names of all methods.

@@ -18,6 +18,9 @@ struct LocalSettings {
     return nil
   }
 
+  /// Whether the environment itself holds a setting.
+  func isSetOutside(_ name: String) -> Bool { environment[name]?.isEmpty == false }
+
   /// All settings whose names are `prefix`, a number from 1 on, and `suffix`, in order.
   func numbered(_ prefix: String, _ suffix: String) -> [String] {
     var values: [String] = []

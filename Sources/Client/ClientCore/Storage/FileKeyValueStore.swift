@@ -5,7 +5,7 @@ import Foundation
 /// The folder is made with mode 0700, files with 0600. A file is replaced as a whole (written beside, flushed, renamed), so that a
 /// crash leaves the former one or the new one. A file that others may read, that belongs to somebody else or that is no plain file is
 /// refused: what is in it may be known, or planted. Processes that share a folder change an entry one after the other.
-public final class FileTokenStore: TokenStore {
+public final class FileKeyValueStore: KeyValueStore {
   /// The folder that the files are in.
   public let folder: String
 
@@ -14,13 +14,13 @@ public final class FileTokenStore: TokenStore {
 
   /// The entry called `name`, or nil when there is none.
   ///
-  /// - Throws: ``TokenStoreError``.
+  /// - Throws: ``KeyValueStoreError``.
   public func load(_ name: String) throws -> [UInt8]? {
     let path = try path(name)
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else {
       if errno == ENOENT { return nil }
-      throw errno == ELOOP ? TokenStoreError(.notPrivate, "\(path) is a symbolic link") : Self.failure("read", path)
+      throw errno == ELOOP ? KeyValueStoreError(.notPrivate, "\(path) is a symbolic link") : Self.failure("read", path)
     }
     defer { close(descriptor) }
     try Self.checkPrivacy(of: descriptor, path)
@@ -37,14 +37,14 @@ public final class FileTokenStore: TokenStore {
 
   /// Replaces an entry.
   ///
-  /// - Throws: ``TokenStoreError``.
+  /// - Throws: ``KeyValueStoreError``.
   public func save(_ bytes: [UInt8], as name: String) throws {
     try locked(name) { try replace(bytes, as: name) }
   }
 
   /// Removes an entry, if it is there.
   ///
-  /// - Throws: ``TokenStoreError``.
+  /// - Throws: ``KeyValueStoreError``.
   public func remove(_ name: String) throws {
     let path = try path(name)
     guard access(folder, F_OK) == 0 else { return }
@@ -53,7 +53,7 @@ public final class FileTokenStore: TokenStore {
 
   /// Changes an entry; no other process that uses this class comes between.
   ///
-  /// - Throws: ``TokenStoreError``, or what `change` throws.
+  /// - Throws: ``KeyValueStoreError``, or what `change` throws.
   public func update(_ name: String, _ change: @escaping @Sendable ([UInt8]?) throws -> [UInt8]?) throws -> [UInt8]? {
     try locked(name) {
       let present = try load(name)
@@ -79,7 +79,7 @@ public final class FileTokenStore: TokenStore {
       }
     }
     guard isPlain, !name.hasPrefix("."), (1...100).contains(name.utf8.count) else {
-      throw TokenStoreError(.invalidName, "'\(name)' cannot be the name of an entry")
+      throw KeyValueStoreError(.invalidName, "'\(name)' cannot be the name of an entry")
     }
     return "\(folder)/\(name).json"
   }
@@ -129,17 +129,17 @@ public final class FileTokenStore: TokenStore {
       try FileManager.default.createDirectory(
         atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     } catch {
-      throw TokenStoreError(.system, "cannot make \(folder)")
+      throw KeyValueStoreError(.system, "cannot make \(folder)")
     }
   }
 
   private static func checkPrivacy(of descriptor: CInt, _ path: String) throws {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw failure("read", path) }
-    guard status.st_mode & S_IFMT == S_IFREG else { throw TokenStoreError(.notPrivate, "\(path) is no plain file") }
-    guard status.st_uid == geteuid() else { throw TokenStoreError(.notPrivate, "\(path) belongs to somebody else") }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw KeyValueStoreError(.notPrivate, "\(path) is no plain file") }
+    guard status.st_uid == geteuid() else { throw KeyValueStoreError(.notPrivate, "\(path) belongs to somebody else") }
     guard status.st_mode & 0o077 == 0 else {
-      throw TokenStoreError(.notPrivate, "\(path) can be read or written by others: chmod 600, or remove it and sign in again")
+      throw KeyValueStoreError(.notPrivate, "\(path) can be read or written by others: chmod 600, or remove it")
     }
   }
 
@@ -147,7 +147,7 @@ public final class FileTokenStore: TokenStore {
     guard unlink(path) == 0 || errno == ENOENT else { throw failure("remove", path) }
   }
 
-  private static func failure(_ verb: String, _ path: String) -> TokenStoreError {
-    TokenStoreError(.system, "cannot \(verb) \(path): \(String(cString: strerror(errno)))")
+  private static func failure(_ verb: String, _ path: String) -> KeyValueStoreError {
+    KeyValueStoreError(.system, "cannot \(verb) \(path): \(String(cString: strerror(errno)))")
   }
 }

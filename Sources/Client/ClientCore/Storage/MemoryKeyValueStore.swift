@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Keeps tokens as long as the process lives.
-public final class MemoryTokenStore: TokenStore {
+/// Keeps entries as long as the process lives.
+public final class MemoryKeyValueStore: KeyValueStore {
   private let entries = Mutex<[String: [UInt8]]>([:])
 
   /// An empty store.
