@@ -336,6 +336,8 @@ let package = Package(
       ], path: "Tests/Hostile", swiftSettings: settings),
     tests("Platform/JOSETests", ["JOSE", "JSON"]),
     tests("Platform/MultipartTests", ["Multipart"]),
+    tests("Platform/SubprocessTests", ["Subprocess", "EventLoop", "TestSupport"]),
+    tests("Platform/AudioTests", ["Audio", "EventLoop", "Subprocess", "TestSandbox", "TestSupport"]),
     tests("Platform/OutboundTests", ["Outbound", "EventLoop", "HTTP2", "RPC", "RPCServer", "TestSupport", log]),
     tests(
       "Platform/JobsTests",
