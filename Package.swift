@@ -357,6 +357,8 @@ let package = Package(
     tests(
       "Platform/BlobsTests", ["Blobs", "EventLoop", "JOSE", "Outbound", "PostgreSQL", "ServiceKit", "TestSupport"]),
     tests("Platform/MultipartTests", ["Multipart"]),
+    tests("Platform/SubprocessTests", ["Subprocess", "EventLoop", "TestSupport"]),
+    tests("Platform/AudioTests", ["Audio", "EventLoop", "Subprocess", "TestSandbox", "TestSupport"]),
     tests("Platform/OutboundTests", ["Outbound", "EventLoop", "HTTP2", "RPC", "RPCServer", "TestSupport", log]),
     tests(
       "Platform/JobsTests",

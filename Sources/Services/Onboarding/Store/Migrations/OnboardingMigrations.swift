@@ -12,8 +12,9 @@ public enum OnboardingMigrations {
   public static let all: [Migration] = [
     Migration(1, "create_answers", createAnswers), Migration(2, "create_identity", createIdentity),
     Migration(3, "create_jobs", JobsMigration.create(schema: "onboarding", role: "parley_onboarding")),
-    Migration(4, "create_rate_limits", RateLimitMigration.create(schema: schema, role: role)),
-    Migration(5, "create_idempotency", IdempotencyMigration.create(schema: schema, role: role)),
+    Migration(4, "hold_jobs", JobsMigration.hold(schema: "onboarding", role: "parley_onboarding")),
+    Migration(5, "create_rate_limits", RateLimitMigration.create(schema: schema, role: role)),
+    Migration(6, "create_idempotency", IdempotencyMigration.create(schema: schema, role: role)),
   ]
 
   private static let role = "parley_onboarding"
