@@ -55,9 +55,9 @@ struct SessionDoorTests {
       try await parley.with(DemoService.self) { _, channel in
         #expect(await Self.refusal(channel, ana) == nil)
         parley.end(ana, .refreshReused)
-        try await Self.eventually(.seconds(5)) { await Self.refusal(channel, ana) != nil }
-        let refusal = await Self.refusal(channel, ana)
-        #expect(refusal?.code == .unauthenticated && refusal?.reason == "REFRESH_REUSED")
+        // Until the stream is heard, calls ask, and a question that nobody answers in time is another refusal.
+        try await Self.eventually(.seconds(5)) { await Self.refusal(channel, ana)?.reason == "REFRESH_REUSED" }
+        #expect(await Self.refusal(channel, ana)?.code == .unauthenticated)
         #expect(await Self.refusal(channel, ben) == nil)
       }
     }
