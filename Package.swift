@@ -175,7 +175,6 @@ let package = Package(
       "Platform/Jobs", "Jobs", ["EventLoop", "MessagesCore", "MessagesWire", "PostgreSQL", "ServiceKit", "Telemetry", log],
       exclude: ["README.md"]),
 
-
     // API and providers
     floor("API", "ParleyAPI", ["MessagesCore", "RPC", "WellKnown"], exclude: ["README.md"]),
     floor("Providers/OpenID", "OpenID", ["EventLoop", "JOSE", "JSON", "Outbound", "Telemetry", log], exclude: ["README.md"]),
@@ -391,14 +390,16 @@ let package = Package(
     tests(
       "Services/OnboardingTests",
       [
-        "OnboardingDomain", "OnboardingStore", "OnboardingAPI", "AuthDomain", "ParleyAPI", "ServiceKit", "EventLoop", "HTTP2", "RPC", "RPCClient",
+        "OnboardingDomain", "OnboardingStore", "OnboardingAPI", "AuthDomain", "ParleyAPI", "ServiceKit", "EventLoop", "HTTP2",
+        "RPC", "RPCClient",
         "RPCServer", "PostgreSQL", "Outbound", "JOSE", "JSON", "MessagesCore", "WellKnown", "Jobs", "TestParley", "TestSandbox",
         "TestSupport",
       ]),
     tests(
       "Providers/ParleyTests",
       [
-        "ParleyProvider", "ParleyAPI", "TestParley", "DemoService", "AuthAPI", "AuthDomain", "EventLoop", "HTTP2", "JOSE",
+        "OnboardingAPI", "ParleyProvider", "ParleyAPI", "TestParley", "DemoService", "AuthAPI", "AuthDomain", "EventLoop",
+        "HTTP2", "JOSE",
         "MessagesCore", "MessagesWire", "OpenID", "Outbound", "PostgreSQL", "RPC", "RPCClient",
         "ServiceKit", "TestAPI", "WellKnown", "TestSupport", log,
       ]),

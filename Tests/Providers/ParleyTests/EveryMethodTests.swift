@@ -2,6 +2,9 @@ import AuthAPI
 import AuthDomain
 import DemoService
 import EventLoop
+import JOSE
+import MessagesCore
+import OnboardingAPI
 import ParleyAPI
 import RPC
 import RPCClient
@@ -10,6 +13,7 @@ import TestAPI
 import TestParley
 import TestSupport
 import Testing
+import WellKnown
 
 /// Every RPC of every service, found by its descriptor: a new one is judged without a word here.
 @Suite("Every method of every service", .serialized)
@@ -57,6 +61,10 @@ struct EveryMethodTests {
         let notebook = try await Self.judge(Notebook.services, instance, on: loop)
         #expect(notebook[.session, default: 0] >= 5)
       }
+      try await Self.withOnboarding(parley) { instance, _ in
+        let onboarding = try await Self.judge(OnboardingAPI.OnboardingService.services, instance, on: loop)
+        #expect(onboarding[.session, default: 0] >= 8 && onboarding[.subscribed, default: 0] >= 7)
+      }
       try await parley.with(DemoService.self) { instance, _ in
         let demo = try await Self.judge(DemoService.services, instance, on: loop)
         #expect(demo[.session] == 1)
@@ -73,6 +81,16 @@ struct EveryMethodTests {
         #expect(status != nil && status != StatusCode.unimplemented.rawValue, "\(method.path)")
       }
     }
+  }
+
+  /// The onboarding service without providers: what is asked of it here needs none.
+  private static func withOnboarding(
+    _ parley: TestParley, _ body: @escaping @Sendable (ServiceInstance, ClientChannel) async throws -> Void
+  ) async throws {
+    let folder = try ScratchFolder()
+    try await parley.with(
+      OnboardingAPI.OnboardingService.self, settings: ["BLOBS_DIRECTORY": folder.path + "/blobs"], body)
+    withExtendedLifetime(folder) {}
   }
 
   // MARK: Somebody else's
@@ -95,6 +113,8 @@ struct EveryMethodTests {
     var work = ""
     var sessions = ""
     var activity = ""
+    var submission = ""
+    var upload = ""
 
     func named(_ place: MethodWalk.Place) -> Named? { byMessage(place.name) ?? byField(place.field) }
 
@@ -105,6 +125,10 @@ struct EveryMethodTests {
       case "ListSessionsRequest.page_token": .page(sessions)
       case "ListActivityRequest.page_token": .page(activity)
       case "ReauthenticateRequest.id_token": .nothing("somebody else's is IDENTITY_MISMATCH: see StepUpTests")
+      case "RecordingHead.upload_id": .nothing("what the caller calls an upload of their own")
+      case "CorrectIdentityRequest.name": .nothing("a field of the catalogue")
+      case "ClaimAnonymousProgressRequest.progress_key": .nothing("a secret: what is kept under it is whoever's has it")
+      case "CompleteRequest.voip_token", "CompleteRequest.push_token": .nothing("where the caller's own device can be rung")
       case "Profile.name": .nothing("what the person wants to be called")
       case "Profile.email": .nothing("it is told, and cannot be set")
       case "LinkCustomerRequest.original_app_user_id": .nothing("RevenueCat has to confirm it: see the tests of B-55")
@@ -117,6 +141,8 @@ struct EveryMethodTests {
       case "work_id": .own(work)
       case "user_id": .own(phone.userID.description)
       case "session_id", "session_ids": .own(tablet.sessionID.description)
+      case "submission_id": .own(submission)
+      case "upload_id": .own(upload)
       case "idempotency_key": .nothing("it is looked for among the caller's own")
       default: nil
       }
@@ -194,6 +220,32 @@ struct EveryMethodTests {
       await Self.control(AuthAPI.AuthService.services, parley.channel, ana)
       #expect(try await client.listSessions(options: phone.options).sessions.map(\.id) == [phone.sessionID.description])
       try await Self.foreignNotes(parley, ana, ben)
+      try await Self.foreignAnswers(parley, ana, ben)
+    }
+  }
+
+  /// The same of what people have answered.
+  private static func foreignAnswers(_ parley: TestParley, _ ana: Ana, _ ben: TestUser) async throws {
+    parley.subscribe(ana.phone)
+    parley.subscribe(ben)
+    try await withOnboarding(parley) { _, channel in
+      var ana = ana
+      let onboarding = ParleyAPI.OnboardingService.Client(channel)
+      let state = OnboardingState(responses: ["3": .init(type: "text", value: .init(kind: .stringValue("Ana")))])
+      let options = CallOptions(metadata: ana.phone.options.metadata, deadline: .after(.seconds(55)))
+      ana.submission = try await onboarding.complete(.init(state: state), options: options).jobID
+      ana.upload = "the-upload-of-ana"
+      let recording = Array("RIFF....WAVEfmt ".utf8)
+      _ = try? await onboarding.uploadRecording(options: options) { requests in
+        try await requests.write(
+          .init(
+            head: .init(
+              uploadID: ana.upload, contentType: "audio/wav", sha256: .init(SHA256.digest(recording)), size: 1_000),
+            data: .init(recording)))
+      }
+      #expect(await walk(OnboardingAPI.OnboardingService.services, channel, ana, ben) >= 5)
+      await control(OnboardingAPI.OnboardingService.services, channel, ana)
+      #expect(try await onboarding.getProgress(options: options).state?.responses.count == 1)
     }
   }
 
@@ -220,6 +272,10 @@ struct EveryMethodTests {
       try await parley.with(Notebook.self) { instance, _ in
         let notebook = try await Self.strangers(Notebook.services, parley, instance, ana)
         #expect(notebook == 2)
+      }
+      try await Self.withOnboarding(parley) { instance, _ in
+        let onboarding = try await Self.strangers(OnboardingAPI.OnboardingService.services, parley, instance, ana)
+        #expect(onboarding >= 7)
       }
     }
   }

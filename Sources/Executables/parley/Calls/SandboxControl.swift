@@ -56,6 +56,20 @@ struct SandboxControl: Sendable {
     _ = try await send(.post, "/sandbox/faults", ["path": .string(path), "status": .number(JSONNumber(status))])
   }
 
+  /// The next requests for `path` are answered with `status`, so many of them.
+  func fail(_ path: String, status: Int, times: Int) async throws {
+    _ = try await send(
+      .post, "/sandbox/faults",
+      ["path": .string(path), "status": .number(JSONNumber(status)), "count": .number(JSONNumber(times))])
+  }
+
+  /// RevenueCat knows a customer with a running subscription.
+  func subscribe(_ customer: String) async throws {
+    _ = try await send(
+      .post, "/sandbox/revenuecat/customer",
+      ["ids": [.string(customer)], "entitlements": ["pro": ["productId": "monthly", "expiresIn": 86_400]]])
+  }
+
   /// No path fails on command any more.
   func endFaults() async throws { _ = try await send(.delete, "/sandbox/faults") }
 

@@ -14,6 +14,8 @@ struct DemoPlaces: Sendable {
   let sandbox: String
   /// `https://localhost:port` of a second service, which takes the sessions of the first.
   let second: String
+  /// `host:port` of the onboarding service, without TLS.
+  let onboarding: String
   /// The client id that ID tokens are for.
   let audience: String
   /// A `postgresql://` URL that may read the audit.

@@ -17,6 +17,8 @@ struct DemoStage: Sendable {
   /// One channel for each copy, without TLS.
   let copies: [ClientChannel]
   let encrypted: ClientChannel
+  /// The onboarding service, without TLS.
+  let onboarding: ClientChannel
   let database: Database
   /// Differs from run to run, so that no run meets the limits of another.
   let run: String
@@ -59,6 +61,7 @@ struct DemoStage: Sendable {
     let tls = try TLSContext(.client(trustRoots: .certificates(.file(places.caFile))))
     let copies = try places.copies.map(target)
     let encrypted = try target(places.grpcTLS)
+    let onboarding = try target(places.onboarding)
     var configuration = try DatabaseConfiguration(places.database)
     configuration.poolSize = 1
     configuration.applicationName = "parley-demo"
@@ -73,11 +76,12 @@ struct DemoStage: Sendable {
       places: places, outside: outside, sandbox: SandboxControl(url: places.sandbox, outside: outside),
       copies: copies.map { ClientChannel(to: $0, on: group) },
       encrypted: ClientChannel(to: encrypted, on: group, configuration: .init(tls: tls)),
+      onboarding: ClientChannel(to: onboarding, on: group),
       database: try Database(configuration, group: group, log: log),
       run: String(UInt32.random(in: .min ... .max), radix: 16), address: "\(network):1::1",
       crowdedAddress: "\(network):2::1")
     return try await group.loops[0].run({ try await body(stage) }) {
-      for channel in stage.copies + [stage.encrypted] { await channel.close() }
+      for channel in stage.copies + [stage.encrypted, stage.onboarding] { await channel.close() }
       await stage.database.shutDown()
       await outside.http.shutDown()
     }

@@ -17,7 +17,7 @@ import WellKnown
 
 @Suite("All answers at once", .serialized)
 struct CompletionTests {
-  @Test("O-21, O-22, O-34: forty-five answers with fifteen recordings come through, and every byte of them is kept")
+  @Test("O-22, O-29, O-34: forty-five answers with fifteen recordings come through, and every byte of them is kept")
   func whole() async throws {
     try await OnboardingWorld.with { world in
       let ana = try await world.signIn("ana")
