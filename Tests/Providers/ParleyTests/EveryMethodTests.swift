@@ -126,6 +126,10 @@ struct EveryMethodTests {
       case "ListActivityRequest.page_token": .page(activity)
       case "ReauthenticateRequest.id_token": .nothing("somebody else's is IDENTITY_MISMATCH: see StepUpTests")
       case "RecordingHead.upload_id": .nothing("what the caller calls an upload of their own")
+      case "OnboardingState.user_name", "OnboardingState.user_path", "OnboardingState.user_timezone",
+        "OnboardingState.brother_name":
+        .nothing("what the caller says of themselves")
+      case "ResponsesEntry.key": .nothing("a step")
       case "CorrectIdentityRequest.name": .nothing("a field of the catalogue")
       case "ClaimAnonymousProgressRequest.progress_key": .nothing("a secret: what is kept under it is whoever's has it")
       case "CompleteRequest.voip_token", "CompleteRequest.push_token": .nothing("where the caller's own device can be rung")

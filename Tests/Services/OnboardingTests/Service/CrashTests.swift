@@ -35,11 +35,8 @@ struct CrashTests {
     }
   }
 
-  /// How many recordings the record has.
-  private static let recordings = 4
-
-  /// Every boundary between two events, and both sides of every call of a provider.
-  static let points: [Point] = {
+  /// Every boundary between two events, and both sides of every call of a provider, of a record with so many recordings.
+  static func points(_ recordings: Int) -> [Point] {
     // Received, storing and transcribing with their beginnings, extracting, cloning, done.
     let events = (1...(1 + 2 * (recordings + 1) + 2 + 1)).map { Point.event($0) }
     let calls = [
@@ -50,7 +47,7 @@ struct CrashTests {
       + calls.flatMap { path, count in
         (1...count).flatMap { number in [true, false].map { Point.call(path, number: number, isBefore: $0) } }
       }
-  }()
+  }
 
   @Test(
     "JOB-M3, O-26, O-34: killed at any point, every answer is there, nothing is stored or paid twice, and the course has no gap")
@@ -59,14 +56,16 @@ struct CrashTests {
     let seed = environment["PARLEY_CRASH_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 1...UInt64(UInt32.max))
     var random = SeededRandom(seed)
     let isWhole = environment["PARLEY_CRASH_POINTS"] == "all"
-    let points = isWhole ? Self.points.shuffled(using: &random) : Array(Self.points.shuffled(using: &random).prefix(12))
-    let log = "crash matrix: seed \(seed), \(points.count) of \(Self.points.count) points"
+    let recordings = isWhole ? 15 : 4
+    let all = Self.points(recordings).shuffled(using: &random)
+    let points = isWhole ? all : Array(all.prefix(12))
+    let log = "crash matrix: seed \(seed), \(points.count) of \(all.count) points"
     try await SandboxProcess.run { sandbox in
       try await CrashGround.with(sandbox) { ground in
-        let undisturbed = try await ground.outcome(of: nil, recordings: Self.recordings)
+        let undisturbed = try await ground.outcome(of: nil, recordings: recordings)
         for point in points {
           do {
-            let outcome = try await ground.outcome(of: point, recordings: Self.recordings)
+            let outcome = try await ground.outcome(of: point, recordings: recordings)
             #expect(outcome == undisturbed, "\(point), seed \(seed)")
           } catch { Issue.record(error, "\(point), seed \(seed)") }
         }
