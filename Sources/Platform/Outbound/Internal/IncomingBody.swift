@@ -27,7 +27,11 @@ final class IncomingBody: Sendable {
         state.isPaused = true
         return (false, nil)
       }
-      state.pieces.append(Array(bytes))
+      state.pieces.append(
+        [UInt8](unsafeUninitializedCapacity: bytes.count) { piece, count in
+          UnsafeMutableRawBufferPointer(piece).copyMemory(from: bytes)
+          count = bytes.count
+        })
       state.size += bytes.count
       defer { state.reader = nil }
       return (true, state.reader)
@@ -46,16 +50,24 @@ final class IncomingBody: Sendable {
     reader?.resume()
   }
 
+  /// Whole pieces are copied, not bytes: `Array(pieces.joined())` goes byte by byte where nothing is optimized.
+  private static func joined(_ pieces: [[UInt8]]) -> [UInt8] {
+    guard pieces.count > 1 else { return pieces[0] }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(pieces.reduce(0) { $0 + $1.count })
+    for piece in pieces { bytes += piece }
+    return bytes
+  }
+
   func next() async throws(OutboundError) -> [UInt8]? {
     while true {
-      let (bytes, end, mayGoOn) = state.withLock { state -> ([UInt8]?, Result<Void, OutboundError>?, Bool) in
-        guard !state.pieces.isEmpty else { return (nil, state.end, false) }
-        let bytes = state.pieces.count == 1 ? state.pieces[0] : Array(state.pieces.joined())
+      let (pieces, end, mayGoOn) = state.withLock { state -> ([[UInt8]], Result<Void, OutboundError>?, Bool) in
+        guard !state.pieces.isEmpty else { return ([], state.end, false) }
         defer { (state.pieces, state.size, state.isPaused) = ([], 0, false) }
-        return (bytes, nil, state.isPaused)
+        return (state.pieces, nil, state.isPaused)
       }
       if mayGoOn { goOn() }
-      if let bytes { return bytes }
+      if !pieces.isEmpty { return Self.joined(pieces) }
       if let end {
         try end.get()
         return nil
