@@ -11,7 +11,7 @@ import Testing
     _ change: (inout ProcessLimits) -> Void = { _ in }
   ) async throws(SubprocessError) -> (ending: LimitedProcess.Ending, output: String) {
     var process = LimitedProcess(program, arguments)
-    process.limits.time = Duration.seconds(60).withPatience
+    process.limits.time = Duration.seconds(240).withPatience
     change(&process.limits)
     let pool = BlockingPool(maximumThreads: 1)
     defer { pool.shutDown() }
