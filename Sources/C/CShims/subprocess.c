@@ -110,7 +110,7 @@ static int become(
   if (limit(RLIMIT_NOFILE, limits->descriptors, limits->descriptors) != 0) return errno;
   if (limit(RLIMIT_CORE, 0, 0) != 0) return errno;
   // Whoever answers calls goes first.
-  setpriority(PRIO_PROCESS, 0, 10);
+  setpriority(PRIO_PROCESS, 0, 5);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
 #ifdef OWN_ARCHITECTURE
   struct sock_fprog program = {

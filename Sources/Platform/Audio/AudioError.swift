@@ -22,8 +22,10 @@ public struct AudioError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let tooLong = Code("too_long", isPermanent: true)
     /// It has no bytes.
     public static let empty = Code("empty", isPermanent: true)
-    /// To read it took more time, memory or output than anything of its size should.
+    /// To read it took more CPU time or output than anything of its size should.
     public static let tooExpensive = Code("too_expensive", isPermanent: true)
+    /// To read it took too long by the clock, which may be the machine's fault.
+    public static let timedOut = Code("timed_out", isPermanent: false)
     /// The program that reads it is not installed.
     public static let toolMissing = Code("tool_missing", isPermanent: false)
     /// The system could not start the program.

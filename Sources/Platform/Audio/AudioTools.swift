@@ -83,7 +83,8 @@ public struct AudioTools: Sendable {
     do { run = try await process.run(input: input, on: pool, into: result, read) } catch {
       switch error.code {
       case .programMissing: throw AudioError(.toolMissing, detail: error.message)
-      case .timedOut, .outputRefused: throw AudioError(.tooExpensive, detail: "\(error.code)")
+      case .timedOut: throw AudioError(.timedOut)
+      case .outputRefused: throw AudioError(.tooExpensive, detail: "\(error.code)")
       case .cancelled: throw AudioError(.cancelled)
       default: throw AudioError(.toolFailed, detail: error.message)
       }

@@ -1,3 +1,4 @@
+import EventLoop
 import JSON
 import Outbound
 import TestSupport
@@ -88,15 +89,28 @@ import Testing
     }
   }
 
+  /// Waits until so many requests wait.
+  private static func waiting(_ count: Int, _ running: RunningSandbox) async throws {
+    let end = MonotonicInstant.now().advanced(by: Duration.seconds(30).withPatience)
+    while running.sandbox.held.waiting.count != count {
+      guard MonotonicInstant.now() < end else { throw ToolFailure(description: "not \(count) requests wait") }
+      try await Task.sleep(for: .milliseconds(5))  // between two looks
+    }
+  }
+
   @Test("A request that is held before the work, and whose caller goes away, was never made")
   func heldBefore() async throws {
     try await RunningSandbox.run { running in
       let path: JSONValue = "/openai/v1/audio/transcriptions"
       #expect(try await running.post("/sandbox/hold", ["path": path, "before": true, "count": 1]).status == 200)
       var request = Self.transcription()
-      request.timeout = .milliseconds(300)
-      let error = await #expect(throws: OutboundError.self) { try await Self.send(request, to: running) }
-      #expect(error?.code == .timeout)
+      request.url = running.url + request.url
+      let asking = Task { [http = running.http, request] in try await http.send(request) }
+      try await Self.waiting(1, running)
+      asking.cancel()
+      let error = await #expect(throws: OutboundError.self) { try await asking.value }
+      #expect(error?.code == .cancelled)
+      try await Self.waiting(0, running)
       let shown = try parsed(try await running.delete("/sandbox/hold").body)
       #expect(shown["holds"] == [])
       #expect(running.sandbox.effects[.transcriptions].paid == 0)

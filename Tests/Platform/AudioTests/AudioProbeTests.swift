@@ -34,8 +34,11 @@ import Testing
       let film = try await studio.make("film.mp4", inputs + ["-c:v", "mpeg4", "-c:a", "aac"])
       #expect(AudioFormat.sniffed(from: film) == .m4a)
       #expect(await Self.failure(probe, film, as: .m4a) == .hasVideo)
+      _ = try await studio.make("cover.png", ["-f", "lavfi", "-i", "testsrc=size=64x64", "-frames:v", "1"])
       let cover = try await studio.make(
-        "cover.m4a", inputs + ["-frames:v", "1", "-c:v", "png", "-disposition:v", "attached_pic", "-c:a", "aac"])
+        "cover.m4a",
+        ["-i", studio.path("cover.png"), "-f", "lavfi", "-i", "sine=duration=1", "-map", "0", "-map", "1"]
+          + ["-c:v", "copy", "-disposition:v", "attached_pic", "-c:a", "aac"])
       #expect(try await probe.facts(of: cover, as: .m4a).codec == "aac")
       let mute = try await studio.make(
         "mute.mp4", ["-f", "lavfi", "-i", "testsrc=duration=1:size=64x64:rate=5", "-c:v", "mpeg4"])
@@ -89,16 +92,16 @@ import Testing
       for (name, format) in [("hours.ogg", .ogg), ("hours.m4a", .m4a), ("hours.mp3", .mp3)] as [(String, AudioFormat)] {
         let bomb = try await studio.make(
           name,
-          ["-f", "lavfi", "-i", "anullsrc=r=8000:cl=mono", "-t", "600"]
+          ["-f", "lavfi", "-i", "anullsrc=r=8000:cl=mono", "-t", "90"]
             + (format == .ogg ? ["-c:a", "libopus", "-b:a", "6k"] : []))
         #expect(bomb.count < 5 << 20)
         #expect(await Self.failure(probe, bomb, as: format) == .tooLong, "\(name)")
         let error = await #expect(throws: AudioError.self) { try await SilenceGate(tools).judge(bomb, as: format) }
         #expect(error?.code == .tooLong && error?.isPermanent == true, "\(name)")
       }
-      // A run that is not done in its time is the file's fault.
+      // A run that is not done in its time may be the machine's fault.
       tools.processLimits.time = .milliseconds(1)
-      #expect(await Self.failure(AudioProbe(tools), HandmadeWAV.file([1, 2, 3]), as: .wav) == .tooExpensive)
+      #expect(await Self.failure(AudioProbe(tools), HandmadeWAV.file([1, 2, 3]), as: .wav) == .timedOut)
       tools = studio.tools
       tools.processLimits.memoryBytes = 64 << 20
       let starved = await Self.failure(AudioProbe(tools), HandmadeWAV.file([1, 2, 3]), as: .wav)

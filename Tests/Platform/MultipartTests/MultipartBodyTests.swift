@@ -15,7 +15,7 @@ import Testing
   func foreign() throws {
     let body = try Self.read(
       "--B\r\ncontent-type: text/plain; charset=utf-8\r\nCONTENT-DISPOSITION: form-data;name=field\r\n\r\nhällo\r\n"
-        + "--B\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a\\\"b\\\\c.wav\"\r\nX-Other: 1\r\n\r\n\r\n--B-\r\n--B--\r\n"
+        + "--B\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a\\\"b\\\\c.wav\"\r\nX-Other: 1\r\n\r\n\r\n--A-\r\n--B--\r\n"
     )
     #expect(body.parts.map(\.name) == ["field", "f"])
     #expect(body["field"]?.text == "hällo" && body["field"]?.mediaType == "text/plain; charset=utf-8")

@@ -109,10 +109,11 @@ import Testing
       let dropped = try await Self.failure(client, Self.recording(3))
       #expect(dropped.code == .connectionLost && dropped.mayHaveTakenEffect && !dropped.isPermanent)
       try await sandbox.control(.post, "hold", ["path": .string(Self.transcriptions), "count": 1])
-      var patient = Self.recording(5, id: "held")
-      patient.timeout = .seconds(2)
-      let late = try await Self.failure(client, patient)
-      #expect(late.code == .timeout && late.mayHaveTakenEffect)
+      let asking = Task { try await client.transcribe(Self.recording(5, id: "held")) }
+      try await sandbox.awaitHeld(1)
+      asking.cancel()
+      let given = try #require(await #expect(throws: OpenAIError.self) { try await asking.value })
+      #expect(given.code == .cancelled && given.mayHaveTakenEffect)
       let effects = try await sandbox.effects("transcriptions")
       #expect(effects["paid"] == 2 && effects["paidTwice"] == 0 && effects["byRequestId"]?["held"] == 1)
     }

@@ -77,7 +77,8 @@ struct ChatEndpoint {
   {
     let tokens = tokens ?? Self.tokens(content?.utf8.count ?? 0)
     return .json([
-      "id": .string("chatcmpl-\(hash.prefix(12))"), "object": "chat.completion", "created": 1_767_323_045, "model": .string(model),
+      "id": .string("chatcmpl-\(hash.prefix(12))"), "object": "chat.completion", "created": 1_767_323_045,
+      "model": .string(model),
       "choices": [
         [
           "index": 0,

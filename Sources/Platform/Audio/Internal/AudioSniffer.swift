@@ -44,8 +44,7 @@ struct AudioSniffer {
   /// EBML: the element 0x4282 of the header says which kind of document it is.
   private var isWebM: Bool {
     let header = bytes.prefix(128)
-    guard header.count > 8 else { return false }
-    for index in header.indices.dropLast(7) where header[index] == 0x42 && header[index + 1] == 0x82 {
+    for index in header.indices.dropLast(6) where header[index] == 0x42 && header[index + 1] == 0x82 {
       return header[index + 2] == 0x84 && has("webm", at: index + 3)
     }
     return false

@@ -26,6 +26,9 @@ final class Studio: Sendable {
     return tools
   }
 
+  /// Where a file is that was made here.
+  func path(_ name: String) -> String { folder.path(name) }
+
   /// What ffmpeg makes of these arguments, in a file of that name.
   func make(_ name: String, _ arguments: [String]) async throws -> [UInt8] {
     let command = ["ffmpeg", "-nostdin", "-v", "error", "-y"] + arguments + [folder.path(name)]
