@@ -114,7 +114,8 @@ struct ServedDirectory: Sendable {
     let policy = try AccessPolicy(
       for: [SessionDirectoryService.descriptor, EntitlementDirectoryService.descriptor],
       guards: [.service: .authenticator(ClientIdentityAuthenticator([identity]))])
-    server = RPCServer(on: loops, services: [SessionDirectoryService.routes(directory), EntitlementDirectoryService.routes(directory)],
+    server = RPCServer(
+      on: loops, services: [SessionDirectoryService.routes(directory), EntitlementDirectoryService.routes(directory)],
       interceptors: [policy])
     address = try server.listen(on: SocketAddress("127.0.0.1:0"), tls: tls)
   }

@@ -74,7 +74,9 @@ struct ServerAssembly {
   }
 
   func server(on loops: EventLoopGroup) -> RPCServer {
-    let http = parts.http.map { HTTPRoute($0.path, maximumBodyBytes: $0.maximumBodyBytes, middleware($0.path).wrapping($0.handler)) }
+    let http = parts.http.map { route in
+      HTTPRoute(route.path, maximumBodyBytes: route.maximumBodyBytes, middleware(route.path).wrapping(route.handler))
+    }
     return RPCServer(
       on: loops, services: services, interceptors: interceptors, http: http,
       fallback: middleware("other").wrapping(parts.fallback),
@@ -109,7 +111,8 @@ extension RPCServerConfiguration {
   /// half of that is for requests that are waited for whole, and for two of them at once in the process; others wait.
   fileprivate mutating func makeRoom(for parts: ServiceParts) {
     let methods = parts.services.flatMap(\.methods).compactMap { $0.requestLimit?.bytes }
-    guard let largest = (methods + parts.http.compactMap(\.maximumBodyBytes)).max(), largest > http2.requestBytes / 4 else { return }
+    guard let largest = (methods + parts.http.compactMap(\.maximumBodyBytes)).max(), largest > http2.requestBytes / 4
+    else { return }
     http2.requestBytes = max(http2.requestBytes, 2 * largest + (1 << 20))
     http2.processRequestBytes = max(http2.processRequestBytes, 2 * http2.requestBytes)
   }
