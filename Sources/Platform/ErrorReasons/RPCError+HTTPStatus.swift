@@ -8,6 +8,7 @@ extension RPCError {
   public var httpStatus: Int {
     switch code {
     case .invalidArgument where reason?.hasSuffix("_TOO_LARGE") == true: 413
+    case .resourceExhausted where reason == "REQUEST_TOO_LARGE": 413
     case .failedPrecondition where reason == "SUBSCRIPTION_REQUIRED": 402
     case .failedPrecondition where reason == "CAPABILITY_STOPPED": 403
     // That of the first app, which took it for a fault of the server's.

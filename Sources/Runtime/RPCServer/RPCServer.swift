@@ -37,7 +37,11 @@ public final class RPCServer: Sendable {
         route.method.path,
         .rpc(ServedMethod(route.intercepted(by: inner), maximumRequestBytes: configuration.maximumRequestBytes)))
     }
-    let routes = RouteTable(methods + http.map { RouteEntry($0.path, .http($0.handler), maximumBodyBytes: $0.maximumBodyBytes) })
+    let routes = RouteTable(
+      methods
+        + http.map { route in
+          RouteEntry(route.path, .http(route.handler), maximumBodyBytes: route.maximumBodyBytes, tooLarge: route.tooLarge)
+        })
     let gate = AcceptGate(configuration.accept)
     let budgets = ServerBudgets(configuration)
     self.gate = gate

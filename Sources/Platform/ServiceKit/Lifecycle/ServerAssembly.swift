@@ -75,7 +75,9 @@ struct ServerAssembly {
 
   func server(on loops: EventLoopGroup) -> RPCServer {
     let http = parts.http.map { route in
-      HTTPRoute(route.path, maximumBodyBytes: route.maximumBodyBytes, middleware(route.path).wrapping(route.handler))
+      HTTPRoute(
+        route.path, maximumBodyBytes: route.maximumBodyBytes, tooLarge: route.tooLarge,
+        middleware(route.path).wrapping(route.handler))
     }
     return RPCServer(
       on: loops, services: services, interceptors: interceptors, http: http,

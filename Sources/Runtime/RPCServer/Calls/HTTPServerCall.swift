@@ -29,7 +29,7 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
   func streamReceivedData(_ stream: HTTP2Stream) {
     guard !isAnswered else { return stream.consume(stream.inbound.count) }
     if stream.inbound.count > maximumBodyBytes {
-      answer(refusal(413, "content too large\n", stream), toHead: false)
+      answer(route?.tooLarge ?? refusal(413, "content too large\n", stream), toHead: false)
       stream.consume(stream.inbound.count)
     } else {
       stream.openWindow(toHold: expectedBytes(stream))

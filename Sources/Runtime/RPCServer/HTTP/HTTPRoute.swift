@@ -87,13 +87,18 @@ public struct HTTPRoute: Sendable {
   public let path: String
   /// The largest body of a request, in bytes; nil for what holds for all routes of the server.
   public let maximumBodyBytes: Int?
+  /// What a larger body is answered with; nil for 413 and a line of text.
+  public let tooLarge: HTTPServerResponse?
   /// What answers.
   public var handler: Handler
 
   /// Joins a path with what answers.
-  public init(_ path: String, maximumBodyBytes: Int? = nil, _ handler: @escaping Handler) {
+  public init(
+    _ path: String, maximumBodyBytes: Int? = nil, tooLarge: HTTPServerResponse? = nil, _ handler: @escaping Handler
+  ) {
     self.path = path
     self.maximumBodyBytes = maximumBodyBytes
+    self.tooLarge = tooLarge
     self.handler = handler
   }
 }

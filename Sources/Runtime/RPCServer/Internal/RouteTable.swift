@@ -39,6 +39,8 @@ final class RouteEntry: Sendable {
 
   /// The largest body of a plain HTTP request, where the route has a limit of its own.
   let maximumBodyBytes: Int?
+  /// What a larger one is answered with, where the route says so.
+  let tooLarge: HTTPServerResponse?
 
   let path: String
   let target: Target
@@ -46,10 +48,11 @@ final class RouteEntry: Sendable {
   let method: ServedMethod?
   private let pathBytes: [UInt8]
 
-  init(_ path: String, _ target: Target, maximumBodyBytes: Int? = nil) {
+  init(_ path: String, _ target: Target, maximumBodyBytes: Int? = nil, tooLarge: HTTPServerResponse? = nil) {
     self.path = path
     self.target = target
     self.maximumBodyBytes = maximumBodyBytes
+    self.tooLarge = tooLarge
     method = if case .rpc(let method) = target { method } else { nil }
     pathBytes = Array(path.utf8)
   }

@@ -220,6 +220,10 @@ struct CompletionTests {
       #expect(refusal?.code == .resourceExhausted && refusal?.reason == "REQUEST_TOO_LARGE", "\(refusal as Any)")
       guard case .errorInfo(_, _, let hints)? = refusal?.details.first else { throw TimedOut("hints") }
       #expect(hints["alternative"] == "UploadRecording")
+      let body = Array(#"{"state":{"responses":{"2":{"type":"voice","value":"data:audio/m4a;base64,"#.utf8) + Array(large.utf8)
+      let rest = try await world.post("/onboarding/v3/complete", body, as: ana)
+      #expect(rest.status == 413 && rest.body["code"]?.string == "REQUEST_TOO_LARGE", "\(rest)")
+      #expect(rest.body["error"]?.string?.contains("UploadRecording") == true)
       var many = OnboardingState()
       for step in 1...61 { many.responses["\(step)"] = .init(type: "text", value: .init(kind: .stringValue("x"))) }
       let refused = await #expect(throws: RPCError.self) {

@@ -158,7 +158,10 @@ struct OnboardingHTTPRoutes: Sendable {
     _ method: String, _ path: String, maximumBodyBytes: Int? = nil,
     _ answer: @escaping @Sendable (HTTPServerRequest) async throws -> HTTPServerResponse
   ) -> HTTPRoute {
-    HTTPRoute(path, maximumBodyBytes: maximumBodyBytes) { request in
+    let tooLarge = maximumBodyBytes.map { bytes in
+      Self.failure(RequestLimit(bytes: bytes, alternative: "UploadRecording").refusal(OnboardingRefusal.domain))
+    }
+    return HTTPRoute(path, maximumBodyBytes: maximumBodyBytes, tooLarge: tooLarge) { request in
       guard request.method == method else {
         return .text(405, "method not allowed", headers: [("allow", "\(method), OPTIONS")])
       }

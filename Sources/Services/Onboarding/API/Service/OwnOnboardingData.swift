@@ -29,21 +29,20 @@ struct OwnOnboardingData: AccountDataHolding {
     }
   }
 
-  /// First the voice at the provider, then the recordings, then the rows: a deletion that was cut short knows what is left.
+  /// First the jobs, so that nobody adds to it; then the voice at the provider, the rows, and the recordings, which are found by their
+  /// owner alone: a deletion that was cut short knows what is left.
   func delete(of user: UUID, work: UUID) async throws -> [AccountDataCount] {
     try await database.transaction { transaction in
-      _ = try await voices.withdraw(of: user, at: now(), in: transaction)
+      _ = try await jobs.forget(user, in: transaction)
+      try await voices.disown(of: user, at: now(), in: transaction)
     }
     for voice in try await voices.unwanted(of: user) {
       try await pipeline.providers.cloner.delete(voice)
       try await voices.deleted(voice, of: user, at: now())
     }
-    _ = try await blobs.deleteAll(of: user)
-    let counts = try await database.transaction { transaction in
-      _ = try await jobs.forget(user, in: transaction)
-      return try await store.delete(user, in: transaction)
-    }
+    let counts = try await database.transaction { transaction in try await store.delete(user, in: transaction) }
     try await answers.remove(user)
+    _ = try await blobs.deleteAll(of: user)
     return counts.map { AccountDataCount($0.kind, deleted: $0.count) }
   }
 
