@@ -270,6 +270,10 @@ let package = Package(
       path: "Tests/Support/DemoService",
       swiftSettings: settings),
     .target(
+      name: "ScriptedOnboarding",
+      dependencies: ["ParleyAPI", "EventLoop", "HTTP2", "MessagesCore", "RPC", "RPCServer", "WellKnown"],
+      path: "Tests/Support/ScriptedOnboarding", swiftSettings: settings),
+    .target(
       name: "TestParley",
       dependencies: [
         "AuthAPI", "AuthDomain", "AuthStore", "EventLoop", "HTTP2", "JOSE", "JSON", "MessagesCore", "ParleyAPI", "PostgreSQL",
@@ -343,7 +347,7 @@ let package = Package(
       "Client/ClientCoreTests",
       [
         "ClientCore", "ParleyAPI", "ConnectWire", "JSON", "MessagesCore", "RPC", "RPCInProcess", "RPCServer", "RPCClient",
-        "EventLoop",
+        "EventLoop", "ScriptedOnboarding",
         "WellKnown", "TestAPI", "TestSupport",
       ]),
     .testTarget(
@@ -410,7 +414,8 @@ let package = Package(
     tests(
       "Executables/ToolTests",
       [
-        "parley", "parley-sandbox", "AppleProvider", "AuthAPI", "AuthDomain", "AuthStore", "Blobs", "OpenID", "JOSE", "JSON",
+        "parley", "parley-sandbox", "ClientCore", "ScriptedOnboarding", "AppleProvider", "AuthAPI", "AuthDomain", "AuthStore", "Blobs",
+        "OpenID", "JOSE", "JSON",
         "Jobs", "ParleyProvider", "TestAPI", "TestSupport", "DynamicMessages", "EventLoop", "HTTP2", "PostgreSQL", "RPCClient",
         "ServiceKit", "Telemetry",
         "MessagesCore", "MessagesWire", "Outbound", "ParleyAPI", "RPC", "RPCServer", "WellKnown", log,

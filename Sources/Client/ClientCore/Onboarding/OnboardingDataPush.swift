@@ -22,6 +22,8 @@ public final class OnboardingDataPush: Sendable {
     public var uploads: Uploads
     /// The largest request with all answers, in bytes of JSON.
     public var maximumRequestBytes: Int
+    /// How many bytes of a recording that travels by itself go in one message, at most 1 MiB.
+    public var pieceBytes: Int
     /// What the person agreed to about a voice of their own.
     public var voiceConsent: VoiceConsent?
     /// What the device is.
@@ -41,12 +43,14 @@ public final class OnboardingDataPush: Sendable {
 
     /// Options; by default recordings in the one request up to 64 MiB, 300 s for it, 30 s for other calls, five attempts.
     public init(
-      uploads: Uploads = .whenTooLarge, maximumRequestBytes: Int = (64 << 20) - (64 << 10), voiceConsent: VoiceConsent? = nil,
+      uploads: Uploads = .whenTooLarge, maximumRequestBytes: Int = (64 << 20) - (64 << 10),
+      pieceBytes: Int = 256 << 10, voiceConsent: VoiceConsent? = nil,
       device: DeviceMetadata? = nil, transferTimeout: Duration = .seconds(300), timeout: Duration = .seconds(30),
       watchTimeout: Duration = .seconds(120), attempts: Int = 5, log: DebugLog = .none, clock: any WallClock = SystemWallClock()
     ) {
       self.uploads = uploads
       self.maximumRequestBytes = maximumRequestBytes
+      self.pieceBytes = pieceBytes
       self.voiceConsent = voiceConsent
       self.device = device
       self.transferTimeout = transferTimeout

@@ -67,7 +67,11 @@ public struct PushFailure: Error, Sendable, CustomStringConvertible {
     case let failure as PushFailure: self = failure
     case let error as OnboardingError: self.init(.invalidData, error.description, cause: error)
     case let error as KeyValueStoreError: self.init(.storage, error.description, cause: error)
-    case let error as RPCError: self.init(Self.kind(error), error.message, cause: error, retryAfter: error.retryAfter)
+    case let error as RPCError:
+      let kind = Self.kind(error)
+      // What a network says of itself names hosts and ports, which are for the log.
+      let text = kind == .network ? "the service cannot be reached" : error.message
+      self.init(kind, text, cause: error, retryAfter: error.retryAfter)
     default: self.init(.storage, "the device's store failed", cause: error)
     }
   }

@@ -53,7 +53,8 @@ struct PushRun: Sendable {
       throw PushFailure(
         .noData, snapshot == nil ? "there are no answers on this device" : "the answers on this device are not complete")
     }
-    let key = key(of: snapshot.data)
+    let encoded = snapshot.data.json.encoded()
+    let key = key(of: encoded)
     if let held, held.key == key {
       // The service has them; the app ended before they were forgotten here.
       try await store.clear(snapshot)
@@ -62,7 +63,7 @@ struct PushRun: Sendable {
     try snapshot.data.checkValues()
     if let failure = await push.connectionFailure() { throw failure }
     options.log("Onboarding", "pushing: \(snapshot.data.summary)")
-    let response = try await sent(snapshot.data, key)
+    let response = try await sent(snapshot.data, bytes: encoded.count, key)
     let delivery = Delivery(key: key, response: response)
     if !delivery.submissionID.isEmpty { try await store.save(delivery) }
     try await store.clear(snapshot)
@@ -71,15 +72,15 @@ struct PushRun: Sendable {
   }
 
   /// What makes it the same request however often it is sent: the same for the same record and person, 64 characters.
-  private func key(of data: StoredOnboardingData) -> String {
+  private func key(of record: [UInt8]) -> String {
     let consent = options.voiceConsent.map { "\($0.isGiven) \($0.statement)" } ?? ""
-    return SHA256.hexadecimal(data.json.encoded() + Array("\u{0}\(userID)\u{0}\(consent)".utf8))
+    return SHA256.hexadecimal(record + Array("\u{0}\(userID)\u{0}\(consent)".utf8))
   }
 
-  private func sent(_ data: StoredOnboardingData, _ key: String) async throws -> CompleteResponse {
+  private func sent(_ data: StoredOnboardingData, bytes: Int, _ key: String) async throws -> CompleteResponse {
     var state = data.message
     var isUploaded = false
-    if options.uploads == .always || data.json.encoded().count > options.maximumRequestBytes {
+    if options.uploads == .always || bytes > options.maximumRequestBytes {
       state = try await uploaded(state)
       isUploaded = true
     } else {

@@ -7,8 +7,6 @@ import WellKnown
 struct RecordingUpload: Sendable {
   /// The largest recording that the service takes, in bytes.
   static let maximumBytes = 10_000_000
-  /// How many bytes go in one message.
-  static let pieceBytes = 256 << 10
 
   let contentType: String
   let bytes: [UInt8]
@@ -20,9 +18,9 @@ struct RecordingUpload: Sendable {
   var reference: String { "recording:\(name)" }
 
   /// The recording in an answer; nil when there is none, or none that can travel by itself.
-  init?(_ answer: OnboardingAnswer) {
+  init?(_ answer: OnboardingAnswer, maximumBytes: Int = maximumBytes) {
     guard case .stringValue(let text)? = answer.value?.kind, let url = DataURL(text), url.isAudio,
-      (1...Self.maximumBytes).contains(url.bytes.count)
+      (1...maximumBytes).contains(url.bytes.count)
     else { return nil }
     contentType = url.mediaType
     bytes = url.bytes
@@ -30,13 +28,15 @@ struct RecordingUpload: Sendable {
   }
 
   /// The messages of a stream that begins at a place.
-  func messages(from offset: Int) -> some Sequence<UploadRecordingRequest> {
+  ///
+  /// - Parameter size: How many bytes go in one message.
+  func messages(from offset: Int, size: Int) -> some Sequence<UploadRecordingRequest> {
     let head = RecordingHead(
       uploadID: name, contentType: contentType, sha256: .init(sha256), size: Int64(bytes.count), offset: Int64(offset))
     // One message at least: what is complete is said to be so by its head alone.
-    return stride(from: offset, to: max(bytes.count, offset + 1), by: Self.pieceBytes).lazy.map { place in
+    return stride(from: offset, to: max(bytes.count, offset + 1), by: size).lazy.map { place in
       UploadRecordingRequest(
-        head: place == offset ? head : nil, data: .init(bytes[place..<min(place + Self.pieceBytes, bytes.count)]))
+        head: place == offset ? head : nil, data: .init(bytes[place..<min(place + size, bytes.count)]))
     }
   }
 }
@@ -54,7 +54,7 @@ extension PushRun {
         if arrived.offset > place { failures = 0 }
         place = arrived.offset
         let response = try await service.uploadRecording(options: .timeout(options.transferTimeout)) { writer in
-          for message in upload.messages(from: arrived.offset) { try await writer.write(message) }
+          for message in upload.messages(from: arrived.offset, size: options.pieceBytes) { try await writer.write(message) }
         }
         return response.reference.isEmpty ? upload.reference : response.reference
       } catch let error as RPCError where error.isWorthRepeating || Self.isAboutPlace(error) {
