@@ -414,7 +414,8 @@ let package = Package(
     tests(
       "Executables/ToolTests",
       [
-        "parley", "parley-sandbox", "ClientCore", "ScriptedOnboarding", "AppleProvider", "AuthAPI", "AuthDomain", "AuthStore", "Blobs",
+        "parley", "parley-sandbox", "ClientCore", "ScriptedOnboarding", "AppleProvider", "AuthAPI", "AuthDomain", "AuthStore",
+        "Blobs",
         "OpenID", "JOSE", "JSON",
         "Jobs", "ParleyProvider", "TestAPI", "TestSupport", "DynamicMessages", "EventLoop", "HTTP2", "PostgreSQL", "RPCClient",
         "ServiceKit", "Telemetry",
