@@ -90,7 +90,7 @@ final class CrashGround: @unchecked Sendable {
       return outcome
     } catch {
       try? await stop(process, SIGKILL)
-      try? await sandbox.control(.delete, "hold")
+      _ = try? await sandbox.control(.delete, "hold")
       throw error
     }
   }
