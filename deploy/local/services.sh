@@ -157,8 +157,8 @@ addresses() {
     PARLEY_OPERATOR_KEY "$LOCAL/tls/operator-key.pem" \
     PARLEY_SANDBOX "$SANDBOX_URL" \
     PARLEY_DEMO_TLS "https://localhost:$(port_of "$STATE/demo.port" tls)" \
-    PARLEY_ONBOARDING_TLS "https://localhost:$(port_of "$STATE/onboarding.port" tls)" \
-    PARLEY_ONBOARDING_H2C "127.0.0.1:$(port_of "$STATE/onboarding.port" grpc)" \
+    PARLEY_ONBOARDING_1_TLS "localhost:$(port_of "$STATE/onboarding.port" tls)" \
+    PARLEY_ONBOARDING_1_H2C "127.0.0.1:$(port_of "$STATE/onboarding.port" grpc)" \
     PARLEY_AUDIENCE "$AUDIENCE" \
     PARLEY_DATABASE_URL "$(database_url postgres)" \
     PARLEY_LOGS "$LOCAL/logs"
@@ -186,7 +186,7 @@ Parley is up. The addresses below are in .local/run.env; \`. .local/run.env\` se
   an operator    $BINARIES/parley admin user list; $BINARIES/parley audit --follow
                  (certificate: $PARLEY_OPERATOR_CERTIFICATE)
   a second one   $PARLEY_DEMO_TLS   parley.testing.v1.EchoService/Guarded takes the sessions of the first
-  onboarding     $PARLEY_ONBOARDING_TLS   parley.onboarding.v1.OnboardingService/ListSteps; $BINARIES/parley onboarding --help
+  onboarding     $PARLEY_ONBOARDING_1_TLS   parley.onboarding.v1.OnboardingService/ListSteps; $BINARIES/parley onboarding --help
   metrics        curl $PARLEY_AUTH_1_ADMIN/metrics
   database       psql '$PARLEY_DATABASE_URL'
   logs           $LOCAL/logs

@@ -18,7 +18,7 @@ struct DemoCommand: AsyncParsableCommand {
   @Option(help: .init("The root certificate of all of them; else PARLEY_CA_FILE.", valueName: "file")) var ca: String?
   @Option(help: .init("The sandbox; else PARLEY_SANDBOX.", valueName: "url")) var sandbox: String?
   @Option(help: .init("A second service with TLS; else PARLEY_DEMO_TLS.", valueName: "url")) var second: String?
-  @Option(help: .init("The onboarding service without TLS; else PARLEY_ONBOARDING_H2C.", valueName: "host:port"))
+  @Option(help: .init("The onboarding service without TLS; else PARLEY_ONBOARDING_1_H2C.", valueName: "host:port"))
   var onboarding: String?
   @Option(help: .init("The audience that the broker accepts; else PARLEY_AUDIENCE.", valueName: "client id")) var audience:
     String?
@@ -40,7 +40,7 @@ struct DemoCommand: AsyncParsableCommand {
       edgeHTTP: try setting(edgeHttp, "PARLEY_EDGE_HTTP"), edgeHTTPS: try setting(edgeHttps, "PARLEY_EDGE_HTTPS"), copies: copies,
       grpcTLS: try setting(grpcTls, "PARLEY_AUTH_1_TLS"), caFile: try setting(ca, "PARLEY_CA_FILE"),
       sandbox: try setting(sandbox, "PARLEY_SANDBOX"), second: try setting(second, "PARLEY_DEMO_TLS"),
-      onboarding: try setting(onboarding, "PARLEY_ONBOARDING_H2C"),
+      onboarding: try setting(onboarding, "PARLEY_ONBOARDING_1_H2C"),
       audience: try setting(audience, "PARLEY_AUDIENCE"),
       database: try setting(databaseUrl, "PARLEY_DATABASE_URL"))
     let failed = try await DemoStage.open(places) { stage in await Walkthrough(stage: stage).run() }

@@ -3,6 +3,7 @@ import Glibc
 import JSON
 import RPC
 import RPCInProcess
+import TestSupport
 import Testing
 
 @testable import ClientCore

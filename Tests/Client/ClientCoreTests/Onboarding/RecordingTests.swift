@@ -1,6 +1,7 @@
 import ClientCore
 import Foundation
 import JSON
+import TestSupport
 import Testing
 
 @Suite("Recordings on the device")

@@ -91,7 +91,11 @@ struct OnboardingHandlers: ParleyAPI.OnboardingService.Handlers {
 
   func getSubmission(_ request: GetSubmissionRequest, _ call: CallContext) async throws -> GetSubmissionResponse {
     let user = try call.caller.userID
-    return try await refusing { .init(submission: try await watch.current(request.submissionID, of: user)) }
+    return try await refusing {
+      let submission = try await watch.current(request.submissionID, of: user)
+      guard let id = UUID(submission.id) else { throw OnboardingRefusal.noSubmission }
+      return .init(submission: submission, result: try await outcomes.response(to: id, of: user))
+    }
   }
 
   func watchSubmission(

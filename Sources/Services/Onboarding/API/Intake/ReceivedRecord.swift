@@ -58,7 +58,10 @@ struct ReceivedRecord: Sendable {
       switch answer.content {
       case .none: add("-")
       case .text(let text): add("t" + text)
-      case .dataURL(let text): add("d" + text)
+      case .dataURL(let text):
+        // A recording is what it says, whether it came in the message or was uploaded before.
+        let digest = (try? SpokenRecording(dataURL: text))?.digest
+        add(digest.map { "r" + AnswerContent.reference($0) } ?? "d" + text)
       case .recording(let digest): add("r" + AnswerContent.reference(digest))
       }
     }
