@@ -49,7 +49,7 @@ public final class SandboxProcess: Sendable {
     let group = try EventLoopGroup(count: 1, name: "sandbox-client")
     let outcome: Result<Value, any Error>
     do {
-      let port = try await port(in: folder, within: .seconds(60))
+      let port = try await port(in: folder, within: .seconds(300))
       var configuration = HTTPClientConfiguration()
       configuration.caFile = folder.path("ca.pem")
       configuration.circuit = nil
@@ -100,7 +100,7 @@ public final class SandboxProcess: Sendable {
   }
 
   /// Waits until so many requests are held.
-  public func awaitHeld(_ count: Int, within limit: Duration = .seconds(30)) async throws {
+  public func awaitHeld(_ count: Int, within limit: Duration = .seconds(60)) async throws {
     let end = MonotonicInstant.now().advanced(by: limit.withPatience)
     while MonotonicInstant.now() < end {
       if try await control(.get, "hold")["waiting"]?.array?.count == count { return }
