@@ -70,12 +70,16 @@ public final class PrivatePostgreSQL: Sendable {
       "full_page_writes=off", "max_connections=200", "shared_buffers=32MB", "log_min_messages=warning",
     ]
     let command = ["\(Self.programs)/postgres", "-D", data] + settings.flatMap { ["-c", $0] }
-    let started = try ChildProcess.start(Self.asPostgres(command), output: log)
+    var started = try ChildProcess.start(Self.asPostgres(command), output: log)
     process.withLock { $0 = started }
     let isReady = ["\(Self.programs)/pg_isready", "-q", "-h", directory, "-p", "\(port)"]
     for _ in 0..<600 {
       if (try? ChildProcess.run(isReady, output: "/dev/null")) != nil { return }
       usleep(50_000)
+      // After a stop its port may be that of somebody's connection for a moment, and then it ends at once.
+      guard waitpid(started, nil, WNOHANG) == started else { continue }
+      started = try ChildProcess.start(Self.asPostgres(command), output: log)
+      process.withLock { [started] in $0 = started }
     }
     remove()
     throw ProgramFailure(description: "PostgreSQL did not start: see \(log)")

@@ -24,7 +24,11 @@ struct OnboardingParts: Sendable {
   private let own: OwnOnboardingData
   private let tending: OnboardingTending
   private let hub = ProgressHub()
+  /// Where ffmpeg is waited for: with threads of its own, so that names are resolved and files read while it works on what strangers
+  /// sent. As many run at once as there are threads.
+  private let listeners = BlockingPool(maximumThreads: 2)
   private let database: Database
+  private let blocking: BlockingPool
 
   init(_ context: ServiceContext, jobs: PostgreSQLJobs, blobs: any BlobStore) throws {
     let (settings, database, now) = (context.settings, context.database, context.now)
@@ -35,7 +39,7 @@ struct OnboardingParts: Sendable {
     let voiceStore = VoiceStore(database)
     let providers = Self.providers(context)
     let tools = AudioTools(
-      ffprobe: settings[OnboardingKeys.ffprobe], ffmpeg: settings[OnboardingKeys.ffmpeg], on: context.loops.blocking)
+      ffprobe: settings[OnboardingKeys.ffprobe], ffmpeg: settings[OnboardingKeys.ffmpeg], on: listeners)
     let inspector = LocalInspection(gate: SilenceGate(tools))
     let keeping = AnswerKeeping(recordings: recordings, now: now)
     pipeline = SubmissionPipeline(
@@ -73,6 +77,7 @@ struct OnboardingParts: Sendable {
       now: now)
     tending = OnboardingTending(context, submissions, jobs)
     self.database = database
+    blocking = context.loops.blocking
   }
 
   /// What it serves.
@@ -92,7 +97,13 @@ struct OnboardingParts: Sendable {
   var background: [BackgroundJob] {
     [
       BackgroundJob("onboarding progress") { [hub, database] in await hub.listen(database) },
-      BackgroundJob("onboarding sweep", tending.run),
+      BackgroundJob("onboarding sweep") { [tending, listeners, blocking] in
+        do { try await tending.run() } catch {
+          // Off the loop, since it waits for the threads.
+          try? await blocking.run { listeners.shutDown() }
+          throw error
+        }
+      },
     ]
   }
 
