@@ -78,12 +78,12 @@ interop: deps venv adapters ## Outside clients and servers, and the public judge
 	@Tests/Interop/run.sh $(PART)
 
 crash: deps ## Kill the onboarding service at every point of its work, with three seeds (SEED= the first of them)
-	@deploy/local/build.sh $(BUILD_FLAGS) --build-tests
 	@Tests/crash.sh $(SEED)
 
 chaos: deps venv ## Faults under load, with a ledger that says what was lost (SECONDS=, SEED=, ONLY=a fault's name or jobs)
 	@deploy/local/build.sh $(BUILD_FLAGS)
 	@Tests/Chaos/run.sh $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
+	@$(if $(ONLY),:,$(MAKE) --no-print-directory crash SEED=$(SEED))
 
 testssl: deps ## Judge what a service offers over TLS, by Debian's testssl.sh
 	@deploy/local/build.sh $(BUILD_FLAGS) --product demo-service
