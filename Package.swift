@@ -213,7 +213,7 @@ let package = Package(
         "WellKnown", "JSON", "JOSE", "Limits", "Outbound", "PostgreSQL", "Telemetry", "ErrorReasons", log, metrics,
       ]),
 
-    floor("Services/Onboarding/Domain", "OnboardingDomain", ["JSON"]),
+    floor("Services/Onboarding/Domain", "OnboardingDomain"),
     floor("Services/Onboarding/Store", "OnboardingStore", ["OnboardingDomain", "Idempotency", "Jobs", "Limits", "PostgreSQL"]),
     floor(
       "Services/Onboarding/API", "OnboardingAPI",

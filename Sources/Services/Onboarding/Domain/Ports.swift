@@ -1,5 +1,3 @@
-public import JSON
-
 /// Why a provider did not do what it was asked to.
 public struct ProviderFailure: Error, Sendable, Hashable, CustomStringConvertible {
   /// Why, in a word: `rate_limited`, `quota_exceeded`.
@@ -53,12 +51,12 @@ public protocol Transcribing: Sendable {
 public protocol IdentityExtracting: Sendable {
   /// The model, as it is named in what is kept.
   var model: String { get }
-  /// The conclusions, in the form that the task asks for.
+  /// The conclusions; a field that nothing was said about may be left out.
   ///
   /// - Parameters:
   ///   - task: What is asked.
   ///   - key: What makes it the same request when it is sent again.
-  func extract(_ task: ExtractionTask, key: String) async throws(ProviderFailure) -> JSONObject
+  func extract(_ task: ExtractionTask, key: String) async throws(ProviderFailure) -> [Conclusion]
 }
 
 /// Makes voices.

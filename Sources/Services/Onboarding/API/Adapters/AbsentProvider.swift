@@ -1,4 +1,3 @@
-internal import JSON
 internal import OnboardingDomain
 
 /// Stands where a provider is not set up. What it is asked for is tried again in later rounds.
@@ -8,7 +7,7 @@ struct AbsentProvider: Transcribing, IdentityExtracting, VoiceCloning {
   private static let failure = ProviderFailure("not_configured", isTemporary: false)
 
   func transcribe(_ sample: SpokenSample, key: String) async throws(ProviderFailure) -> String { throw Self.failure }
-  func extract(_ task: ExtractionTask, key: String) async throws(ProviderFailure) -> JSONObject { throw Self.failure }
+  func extract(_ task: ExtractionTask, key: String) async throws(ProviderFailure) -> [Conclusion] { throw Self.failure }
   func clone(_ name: String, of samples: [SpokenSample], key: String) async throws(ProviderFailure) -> String {
     throw Self.failure
   }

@@ -30,6 +30,35 @@ extension ReceivedAnswer {
 }
 
 extension AnswerContent {
+  /// What an app sent as something else than text.
+  init(value: JSONValue) {
+    switch value {
+    case .null: self = .none
+    case .string(let text): self.init(text: text)
+    case .bool(let isTrue): self = .text(isTrue ? "true" : "false")
+    case .number: self = .text(value.description)
+    case .array(let values):
+      let plain = values.compactMap(Self.plain)
+      self = .text(plain.count == values.count ? plain.joined(separator: ",") : value.description)
+    case .object(let object):
+      if let start = object["start"]?.string {
+        self = .text(object["end"]?.string.map { "\(start)-\($0)" } ?? start)
+      } else if let data = object["data"]?.string ?? object["uri"]?.string, data.hasPrefix("data:audio/") {
+        self = .dataURL(data)
+      } else {
+        self = .text(value.description)
+      }
+    }
+  }
+
+  private static func plain(_ value: JSONValue) -> String? {
+    switch value {
+    case .string(let text): text
+    case .number: value.description
+    default: nil
+    }
+  }
+
   /// What a value of JSON is as an answer.
   init(_ value: GoogleProtobuf.Value?) {
     switch value?.kind {

@@ -52,8 +52,8 @@ extension SubmissionPipeline {
     var draft = IdentityDraft(stated)
     guard !stated.isEmpty else { return Extraction(facts: []) }
     do throws(ProviderFailure) {
-      let document = try await providers.extractor.extract(ExtractionTask(stated, steps), key: key)
-      draft.add(document, by: providers.extractor.model, from: stated)
+      let conclusions = try await providers.extractor.extract(ExtractionTask(stated, steps), key: key)
+      draft.add(conclusions, by: providers.extractor.model, from: stated)
       return Extraction(facts: draft.facts)
     } catch {
       return Extraction(facts: draft.facts, failure: error)

@@ -1,5 +1,3 @@
-public import JSON
-
 /// One step of a catalogue.
 public struct CatalogueStep: Sendable, Hashable {
   /// Its number, from 1.
@@ -16,14 +14,31 @@ public struct CatalogueStep: Sendable, Hashable {
   public let minimum: Duration
   /// What it is about, in a few words.
   public let topic: String
+
+  /// A step from its parts.
+  public init(
+    number: Int, phase: String, type: StepType, fields: [String] = [], options: [String] = [], minimum: Duration = .zero,
+    topic: String = ""
+  ) {
+    self.number = number
+    self.phase = phase
+    self.type = type
+    self.fields = fields
+    self.options = options
+    self.minimum = minimum
+    self.topic = topic
+  }
 }
 
 /// The steps of one version, in their order. Steps are data: a new version is another document, and answers to old ones stay valid.
 public struct StepCatalogue: Sendable, Hashable {
-  /// What is wrong with a document.
+  /// What is wrong with a catalogue.
   public struct Fault: Error, Sendable, Hashable, CustomStringConvertible {
     /// What it is.
     public let description: String
+
+    /// A fault.
+    public init(_ description: String) { self.description = description }
   }
 
   /// The version, from 1.
@@ -41,34 +56,20 @@ public struct StepCatalogue: Sendable, Hashable {
   /// Every name that an answer is kept as, in the order of the steps.
   public var fields: [String] { steps.flatMap(\.fields) }
 
-  /// Reads a document: `{"version": 1, "steps": [{"step": 1, "phase": …, "type": …, "fields": […], "options": […], "minimum_seconds":
-  /// 10, "topic": …}, …]}`.
+  /// A catalogue from its parts.
   ///
-  /// - Throws: ``Fault``: steps are numbered from 1 without gaps, types are known, and no field occurs twice.
-  public init(_ document: JSONValue) throws(Fault) {
-    guard let object = document.object, let version = object["version"]?.int64, version > 0 else {
-      throw Fault(description: "the catalogue has no version")
+  /// - Throws: ``Fault``: versions count from 1, steps from 1 without gaps, each has a phase, and no field occurs twice.
+  public init(version: Int, steps: [CatalogueStep]) throws(Fault) {
+    guard version > 0 else { throw Fault("the catalogue has no version") }
+    guard !steps.isEmpty else { throw Fault("the catalogue has no steps") }
+    for (index, step) in steps.enumerated() {
+      guard step.number == index + 1 else { throw Fault("step \(index + 1) is missing") }
+      guard !step.phase.isEmpty else { throw Fault("step \(step.number) has no phase") }
     }
-    var steps: [CatalogueStep] = []
-    for entry in object["steps"]?.array ?? [] { steps.append(try Self.step(entry, steps.count + 1)) }
-    guard !steps.isEmpty else { throw Fault(description: "the catalogue has no steps") }
     let fields = steps.flatMap(\.fields)
-    guard Set(fields).count == fields.count else { throw Fault(description: "a field belongs to two steps") }
-    self.version = Int(version)
+    guard Set(fields).count == fields.count else { throw Fault("a field belongs to two steps") }
+    self.version = version
     self.steps = steps
     byNumber = Dictionary(uniqueKeysWithValues: steps.enumerated().map { ($1.number, $0) })
-  }
-
-  private static func step(_ entry: JSONValue, _ number: Int) throws(Fault) -> CatalogueStep {
-    guard let object = entry.object, object["step"]?.int64 == Int64(number) else {
-      throw Fault(description: "step \(number) is missing")
-    }
-    guard let type = object["type"]?.string.flatMap(StepType.init), let phase = object["phase"]?.string, !phase.isEmpty else {
-      throw Fault(description: "step \(number) has no type or no phase")
-    }
-    func texts(_ name: String) -> [String] { (object[name]?.array ?? []).compactMap(\.string) }
-    return CatalogueStep(
-      number: number, phase: phase, type: type, fields: texts("fields"), options: texts("options"),
-      minimum: .seconds(object["minimum_seconds"]?.int64 ?? 0), topic: object["topic"]?.string ?? "")
   }
 }

@@ -1,13 +1,9 @@
-public import JSON
-
-/// What a model is asked: the words of the answers, and the form of the conclusions.
+/// What a model is asked: what it is to do, and the words of the answers. The fields are ``IdentityCatalogue/concluded``.
 public struct ExtractionTask: Sendable, Hashable {
   /// What the model is and does.
   public let instructions: String
   /// The answers.
   public let material: String
-  /// The form of what is asked for: a JSON schema of the strict kind.
-  public let schema: JSONValue
 
   /// The task for a person's answers.
   ///
@@ -25,19 +21,5 @@ public struct ExtractionTask: Sendable, Hashable {
       let topic = steps[answer.step]?.topic ?? answer.fields.joined(separator: ", ")
       return "Step \(answer.step) (\(topic)):\n\(answer.text.trimmed)"
     }.joined(separator: "\n\n")
-    schema = Self.form
   }
-
-  private static let form: JSONValue = {
-    let entry: JSONValue = [
-      "type": ["object", "null"], "additionalProperties": false, "required": ["value", "quote", "step"],
-      "properties": ["value": ["type": "string"], "quote": ["type": "string"], "step": ["type": "integer"]],
-    ]
-    var properties: JSONObject = [:]
-    for name in IdentityCatalogue.concluded { properties[name] = entry }
-    return [
-      "type": "object", "additionalProperties": false, "required": .array(IdentityCatalogue.concluded.map { .string($0) }),
-      "properties": .object(properties),
-    ]
-  }()
 }

@@ -1,5 +1,3 @@
-public import JSON
-
 /// What can be said of a person after an extraction, and whether that is anything.
 public struct IdentityDraft: Sendable, Hashable {
   /// What is known, each field once, in the order of the catalogue.
@@ -26,25 +24,20 @@ public struct IdentityDraft: Sendable, Hashable {
   /// Adds what a model concluded. A quote that the person did not say is dropped, and so is a step that has no answer.
   ///
   /// - Parameters:
-  ///   - document: `{"field": {"value": …, "quote": …, "step": …}, …}`; a field may be null, and its value empty.
+  ///   - conclusions: What it concluded; what is no field, or has no value, counts for nothing.
   ///   - model: The model.
   ///   - answers: What was said.
-  public mutating func add(_ document: JSONObject, by model: String, from answers: [StatedAnswer]) {
+  public mutating func add(_ conclusions: [Conclusion], by model: String, from answers: [StatedAnswer]) {
     for name in IdentityCatalogue.concluded where !facts.contains(where: { $0.name == name }) {
-      let entry = document[name]
-      let value = (entry?.object?["value"]?.string ?? entry?.string ?? "").trimmed
+      guard let conclusion = conclusions.first(where: { $0.name == name }) else { continue }
+      let (value, quote) = (conclusion.value.trimmed, conclusion.quote.trimmed)
       guard !value.isEmpty else { continue }
-      let quote = (entry?.object?["quote"]?.string ?? "").trimmed
-      let named = entry?.object?["step"]?.int64.map(Int.init)
-      let origin =
-        quote.isEmpty
-        ? nil
-        : answers.first { $0.step == named && $0.text.contains(quote) } ?? answers.first { $0.text.contains(quote) }
-      let step = origin?.step ?? answers.first { $0.step == named }?.step ?? 0
+      let named = answers.first { $0.step == conclusion.step }
+      let origin = quote.isEmpty ? nil : ([named].compactMap { $0 } + answers).first { $0.text.contains(quote) }
       facts.append(
         IdentityFact(
-          name, String(value.prefix(SubmissionLimits.fieldValue)), .model, step: step, quote: origin == nil ? "" : quote,
-          model: model))
+          name, String(value.prefix(SubmissionLimits.fieldValue)), .model, step: origin?.step ?? named?.step ?? 0,
+          quote: origin == nil ? "" : quote, model: model))
     }
   }
 

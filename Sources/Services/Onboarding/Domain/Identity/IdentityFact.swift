@@ -55,3 +55,23 @@ public struct StatedAnswer: Sendable, Hashable {
     self.isSpoken = isSpoken
   }
 }
+
+/// What a model concluded of one field.
+public struct Conclusion: Sendable, Hashable {
+  /// The field.
+  public var name: String
+  /// Its value; empty where nothing was said about it.
+  public var value: String
+  /// The words that it rests on, as the model says.
+  public var quote: String
+  /// The step of the answer that they are from, as the model says; 0 where it names none.
+  public var step: Int
+
+  /// A conclusion.
+  public init(_ name: String, _ value: String, quote: String = "", step: Int = 0) {
+    self.name = name
+    self.value = value
+    self.quote = quote
+    self.step = step
+  }
+}

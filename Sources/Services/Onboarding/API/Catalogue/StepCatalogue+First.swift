@@ -1,12 +1,13 @@
 internal import JSON
+internal import OnboardingDomain
 
 extension StepCatalogue {
   /// The first version: 45 steps in nine phases, of which 33 take input that is kept as 34 fields.
   ///
   /// - Throws: ``Fault`` when the document is damaged.
-  public static func first() throws(Fault) -> StepCatalogue {
+  static func first() throws(Fault) -> StepCatalogue {
     guard let document = try? JSONParser.parse(Array(firstDocument.utf8)) else {
-      throw Fault(description: "the first catalogue is not JSON")
+      throw Fault("the first catalogue is not JSON")
     }
     return try StepCatalogue(document)
   }
