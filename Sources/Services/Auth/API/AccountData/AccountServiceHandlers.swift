@@ -117,9 +117,10 @@ struct AccountServiceHandlers: AccountService.Handlers {
 
   /// Another person's is as absent as one that never was.
   private func found(_ id: String, _ caller: Caller) async throws -> AuthDomain.AccountWork {
-    guard let id = AccountWorkID(id), let found = try await work.work(id, of: caller.user) else {
-      throw AccountRefusal(.workNotFound)
-    }
+    guard let id = AccountWorkID(id) else { throw AccountRefusal(.workNotFound) }
+    // In the guard of one line, the release build's optimizer (6.3.1) crashes on the two kinds of errors.
+    let found = try await work.work(id, of: caller.user)
+    guard let found else { throw AccountRefusal(.workNotFound) }
     return found
   }
 
