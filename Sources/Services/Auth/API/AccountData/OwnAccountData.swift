@@ -20,11 +20,15 @@ struct OwnAccountData: AccountDataHolding {
 
   /// Only as the last part of a deletion that the person has asked for: another service that asks can take nobody's account away.
   func delete(of user: UUID, work: UUID) async throws -> [AccountDataCount] {
-    switch try await erase(UserID(user), AccountWorkID(work)) {
-    case .done(let counts, _): return counts.map { AccountDataCount($0) }
-    case .refused(.notYet): throw RPCError(.unavailable, "other services have not done their parts yet")
-    case .refused(.notAsked): throw RPCError(.failedPrecondition, "nobody has asked for this deletion")
-    }
+    // In one switch that awaits and throws, the release build's optimizer (6.3.1) crashes on the two kinds of errors.
+    let outcome = try await erase(UserID(user), AccountWorkID(work))
+    guard case .done(let counts, _) = outcome else { throw Self.refusal(outcome) }
+    return counts.map { AccountDataCount($0) }
+  }
+
+  private static func refusal(_ outcome: AccountDataStore.DeletionOutcome) -> RPCError {
+    if case .refused(.notAsked) = outcome { return RPCError(.failedPrecondition, "nobody has asked for this deletion") }
+    return RPCError(.unavailable, "other services have not done their parts yet")
   }
 
   /// As ``AccountDataStore/erase(_:work:at:)``, of whoever that is.
