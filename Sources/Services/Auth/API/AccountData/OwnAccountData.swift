@@ -20,7 +20,6 @@ struct OwnAccountData: AccountDataHolding {
 
   /// Only as the last part of a deletion that the person has asked for: another service that asks can take nobody's account away.
   func delete(of user: UUID, work: UUID) async throws -> [AccountDataCount] {
-    // In one switch that awaits and throws, the release build's optimizer (6.3.1) crashes on the two kinds of errors.
     let outcome = try await erase(UserID(user), AccountWorkID(work))
     guard case .done(let counts, _) = outcome else { throw Self.refusal(outcome) }
     return counts.map { AccountDataCount($0) }
@@ -32,8 +31,11 @@ struct OwnAccountData: AccountDataHolding {
   }
 
   /// As ``AccountDataStore/erase(_:work:at:)``, of whoever that is.
+  // Inlined, the release build's optimizer (6.3.1) crashes on the two kinds of errors.
+  @inline(never)
   func erase(_ user: UserID, _ work: AccountWorkID) async throws -> AccountDataStore.DeletionOutcome {
-    try await store.erase(try await person(user), work: work, at: now())
+    let person = try await person(user)
+    return try await store.erase(person, work: work, at: now())
   }
 
   func report(of user: UUID) async throws -> [AccountDataCount] {
@@ -41,6 +43,7 @@ struct OwnAccountData: AccountDataHolding {
   }
 
   /// The broker knows a person by the hash of Google's subject; its rows of an app's audiences are the account's.
+  @inline(never)
   private func person(_ user: UserID) async throws -> AccountDataStore.Person {
     var person = AccountDataStore.Person(user)
     for identity in try await store.identities(of: user) where identity.provider == .google {
