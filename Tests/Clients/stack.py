@@ -43,7 +43,8 @@ class Ground(ground.Ground):
         self.tls = self.folder / "tls"
         run([ROOT / "deploy/local/certificates.sh", self.tls])
         self.ca = self.tls / "ca.pem"
-        self.generate(ROOT / "proto", ["parley/broker/v1/broker.proto", "parley/options/v1/access.proto"])
+        options = [f"parley/options/v1/{name}.proto" for name in ("access", "policy")]
+        self.generate(ROOT / "proto", ["parley/broker/v1/broker.proto", *options])
         self.messages = importlib.import_module("parley.broker.v1.broker_pb2")
         self.services = importlib.import_module("parley.broker.v1.broker_pb2_grpc")
         self.start_postgres()
