@@ -39,9 +39,7 @@ public final class RPCServer: Sendable {
     }
     let routes = RouteTable(
       methods
-        + http.map { route in
-          RouteEntry(route.path, .http(route.handler), maximumBodyBytes: route.maximumBodyBytes, tooLarge: route.tooLarge)
-        })
+        + http.map { RouteEntry($0.path, .http($0)) })
     let gate = AcceptGate(configuration.accept)
     let budgets = ServerBudgets(configuration)
     self.gate = gate

@@ -75,9 +75,9 @@ struct ServerAssembly {
 
   func server(on loops: EventLoopGroup) -> RPCServer {
     let http = parts.http.map { route in
-      HTTPRoute(
-        route.path, maximumBodyBytes: route.maximumBodyBytes, tooLarge: route.tooLarge,
-        middleware(route.path).wrapping(route.handler))
+      var route = route
+      route.handler = middleware(route.path).wrapping(route.handler)
+      return route
     }
     return RPCServer(
       on: loops, services: services, interceptors: interceptors, http: http,

@@ -29,14 +29,14 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
   func streamReceivedData(_ stream: HTTP2Stream) {
     guard !isAnswered else { return stream.consume(stream.inbound.count) }
     if stream.inbound.count > maximumBodyBytes {
-      answer(route?.tooLarge ?? refusal(413, "content too large\n", stream), toHead: false)
+      answer(route?.http?.tooLarge ?? refusal(413, "content too large\n", stream), toHead: false)
       stream.consume(stream.inbound.count)
     } else {
       stream.openWindow(toHold: expectedBytes(stream))
     }
   }
 
-  private var maximumBodyBytes: Int { route?.maximumBodyBytes ?? server.configuration.maximumHTTPBodyBytes }
+  private var maximumBodyBytes: Int { route?.http?.maximumBodyBytes ?? server.configuration.maximumHTTPBodyBytes }
 
   /// What the body may come to: what its length says, or the most that it may have.
   private func expectedBytes(_ stream: HTTP2Stream) -> Int {

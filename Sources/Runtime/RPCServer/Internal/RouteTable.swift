@@ -34,13 +34,8 @@ final class ServedMethod: Sendable {
 final class RouteEntry: Sendable {
   enum Target: Sendable {
     case rpc(ServedMethod)
-    case http(HTTPRoute.Handler)
+    case http(HTTPRoute)
   }
-
-  /// The largest body of a plain HTTP request, where the route has a limit of its own.
-  let maximumBodyBytes: Int?
-  /// What a larger one is answered with, where the route says so.
-  let tooLarge: HTTPServerResponse?
 
   let path: String
   let target: Target
@@ -48,14 +43,15 @@ final class RouteEntry: Sendable {
   let method: ServedMethod?
   private let pathBytes: [UInt8]
 
-  init(_ path: String, _ target: Target, maximumBodyBytes: Int? = nil, tooLarge: HTTPServerResponse? = nil) {
+  init(_ path: String, _ target: Target) {
     self.path = path
     self.target = target
-    self.maximumBodyBytes = maximumBodyBytes
-    self.tooLarge = tooLarge
     method = if case .rpc(let method) = target { method } else { nil }
     pathBytes = Array(path.utf8)
   }
+
+  /// The plain HTTP route, when it leads to one.
+  var http: HTTPRoute? { if case .http(let route) = target { route } else { nil } }
 
   /// A route whose last segment is a name, `/clips/:user`, as the part before that; nil for any other.
   var family: String? {

@@ -63,7 +63,8 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
     coding = MessageCoding(
       decoder, encoder, registry: configuration.messageRegistry, ignoresUnknownFields: configuration.ignoresUnknownJSONFields)
     hasCORS = configuration.cors != nil
-    otherRoute = RouteEntry("a plain HTTP request for no registered path", .http { _ in .text(404, "not found\n") })
+    otherRoute = RouteEntry(
+      "a plain HTTP request for no registered path", .http(HTTPRoute("") { _ in .text(404, "not found\n") }))
     var form = CallForm()
     form.chosen = configuration.responseCompression
     form.offered = configuration.responseCompression

@@ -25,7 +25,7 @@ enum ServerRequestKind {
     }
     switch entry?.target {
     case .rpc(let route): self = Self.call(of: route, type, query, headers, server)
-    case .http(let handler): self = .http(handler, entry)
+    case .http(let route): self = .http(route.handler, entry)
     case nil: self = Self.unknown(type, headers, server)
     }
   }
