@@ -25,10 +25,7 @@ public struct ServiceJobs: Sendable {
   public init(_ context: ServiceContext, schema: StaticString, queues: [WorkerSettings.Queue] = []) {
     let settings = context.settings
     let clock = context.clock
-    let queue = JobQueue(schema: schema, context.database) {
-      let (seconds, attoseconds) = clock.now().components
-      return Timestamp(microseconds: seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
-    }
+    let queue = JobQueue(schema: schema, context.database) { Timestamp(clock) }
     let concurrency = settings[JobKeys.concurrency]
     isWorking = concurrency > 0
     let worker = WorkerSettings(

@@ -91,8 +91,3 @@ public enum CallingDevice: CallValueKey {
   /// The device's identifier.
   public typealias Value = String
 }
-
-extension Timestamp {
-  /// The time that a clock tells, to the microsecond.
-  init(_ clock: WallClock) { self = Timestamp(microseconds: 0).advanced(by: clock.now()) }
-}

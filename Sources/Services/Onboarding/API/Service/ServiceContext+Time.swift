@@ -4,6 +4,6 @@ internal import ServiceKit
 extension ServiceContext {
   /// The time of day, as the database writes it.
   var now: @Sendable () -> Timestamp {
-    { [clock] in Timestamp(seconds: 0).advanced(by: clock.now()) }
+    { [clock] in Timestamp(clock) }
   }
 }
