@@ -65,11 +65,11 @@ struct SubscriptionSettingsRoutes: Sendable {
   ) async -> HTTPServerResponse {
     let user: UserID
     do throws(RPCError) { user = try await callers.user(of: request) } catch {
-      return failure(error.httpStatus, error.message, error)
+      return .failure(error)
     }
-    guard let body = (try? JSONParser.parse(request.body))?.object else { return failure(400, "the body is not a JSON object") }
+    guard let body = (try? JSONParser.parse(request.body))?.object else { return .failure(400, "the body is not a JSON object") }
     do throws(BillingRefusal) { return .json(200, success(try await work(body, user))) } catch {
-      return failure(error.httpStatus, error.kind == .invalidArgument ? error.detail : error.kind.text, error.rpcError)
+      return .failure(error.httpStatus, error.kind == .invalidArgument ? error.detail : error.kind.text, error.rpcError)
     }
   }
 
@@ -89,14 +89,5 @@ struct SubscriptionSettingsRoutes: Sendable {
     if let url = record.managementURL { data["managementURL"] = .string(url) }
     if let customer = record.customer { data["revenuecatCustomerId"] = .string(customer.text) }
     return JSONValue.object(["success": true, "data": .object(data)]).encoded()
-  }
-
-  private func failure(_ status: Int, _ text: String, _ error: RPCError? = nil) -> HTTPServerResponse {
-    var body: JSONObject = ["success": false, "error": .string(text)]
-    if let reason = error?.reason { body["code"] = .string(reason) }
-    var headers: [(name: String, value: String)] = []
-    if let delay = error?.retryAfter { headers.append(("retry-after", "\(delay.wholeSecondsUp)")) }
-    if status == 401 { headers.append(("www-authenticate", "Bearer")) }
-    return .json(status, JSONValue.object(body).encoded(), headers: headers)
   }
 }

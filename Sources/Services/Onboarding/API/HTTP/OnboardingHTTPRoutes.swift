@@ -3,7 +3,6 @@ internal import JOSE
 internal import JSON
 internal import Limits
 internal import MessagesCore
-internal import Multipart
 internal import OnboardingDomain
 internal import ParleyAPI
 internal import PostgreSQL
@@ -26,14 +25,16 @@ struct OnboardingHTTPRoutes: Sendable {
   var routes: [HTTPRoute] {
     [
       paid("POST", "/onboarding/v3/complete", maximumBodyBytes: SubmissionLimits.message, complete),
-      paid("POST", "/onboarding/extract-data") { _, user in try Self.json(try await onboarding.reExtract(of: user)) },
+      paid("POST", "/onboarding/extract-data") { _, caller in
+        try Self.json(try await onboarding.reExtract(of: caller.userID))
+      },
       paid("POST", "/transcribe/audio", maximumBodyBytes: SubmissionLimits.transcription + (64 << 10)) { request, _ in
         try await transcribe(request)
       },
       paid("POST", "/voice/clone", clone), paid("POST", "/api/settings/voice-reclone", clone),
-      paid("GET", "/api/identity/voice-clips/:user") { request, user in
-        try Self.mustOwn(request.lastSegment, user)
-        return try Self.json(try await voices.clips(of: user), emitsDefaults: true)
+      paid("GET", "/api/identity/voice-clips/:user") { request, caller in
+        try caller.mustOwn(request.lastSegment)
+        return try Self.json(try await voices.clips(of: caller.userID), emitsDefaults: true)
       },
       route("POST", "/onboarding/analyze-voice", maximumBodyBytes: SubmissionLimits.recording + (64 << 10), analyzeVoice),
       debug("/debug/onboarding/retry-transcription/:user") { request, user in
@@ -48,19 +49,19 @@ struct OnboardingHTTPRoutes: Sendable {
 
   // MARK: What answers
 
-  private func complete(_ request: HTTPServerRequest, _ user: UUID) async throws -> HTTPServerResponse {
+  private func complete(_ request: HTTPServerRequest, _ caller: Caller) async throws -> HTTPServerResponse {
     let message: CompleteRequest
     do throws(DecodeError) {
       message = try CompleteRequest(json: request.body, options: JSONDecodingOptions(ignoresUnknownFields: true))
     } catch {
       throw OnboardingRefusal.invalid(field: "body", "the body is not what is expected: \(error)").rpcError
     }
-    try Self.mustOwn(message.userID, user)
-    return try Self.json(try await onboarding.complete(message, of: user), emitsDefaults: true)
+    try caller.mustOwn(message.userID)
+    return try Self.json(try await onboarding.complete(message, of: caller.userID), emitsDefaults: true)
   }
 
-  private func clone(_ request: HTTPServerRequest, _ user: UUID) async throws -> HTTPServerResponse {
-    let voice = try await voices.clone(for: user).voice
+  private func clone(_ request: HTTPServerRequest, _ caller: Caller) async throws -> HTTPServerResponse {
+    let voice = try await voices.clone(for: caller.userID).voice
     return .json(
       202,
       JSONValue.object(["success": true, "voiceId": voice.flatMap { $0.voiceID.isEmpty ? nil : .string($0.voiceID) } ?? .null])
@@ -68,32 +69,23 @@ struct OnboardingHTTPRoutes: Sendable {
   }
 
   private func transcribe(_ request: HTTPServerRequest) async throws -> HTTPServerResponse {
-    let (audio, type) = try Self.recording(in: request)
-    let answer: TranscribeResponse
-    do throws(OnboardingRefusal) {
-      answer = try await words(audio, type)
-    } catch {
-      throw error.rpcError
+    try await words(of: try SentRecording(request))
+  }
+
+  private func words(of sent: SentRecording) async throws -> HTTPServerResponse {
+    let answer = try await refusing {
+      try await onboarding.transcription.words(of: sent.bytes, declared: sent.mediaType)
     }
     return try Self.json(answer, emitsDefaults: true)
   }
 
-  private func words(_ audio: [UInt8], _ type: String) async throws(OnboardingRefusal) -> TranscribeResponse {
-    do { return try await onboarding.transcription.words(of: audio, declared: type) } catch let refusal as OnboardingRefusal {
-      throw refusal
-    } catch {
-      throw .providerUnavailable(word: "cancelled", retryAfter: nil)
-    }
-  }
-
   /// Somebody without an account has a recording written down: a few in a minute from one address, and nothing is kept.
   private func analyzeVoice(_ request: HTTPServerRequest) async throws -> HTTPServerResponse {
-    let (audio, type) = try Self.recording(in: request)
-    guard audio.count <= SubmissionLimits.recording else {
+    let sent = try SentRecording(request)
+    guard sent.bytes.count <= SubmissionLimits.recording else {
       throw OnboardingRefusal.badRecording(field: "audio", word: "audio_too_large").rpcError
     }
-    let session = try Self.field("sessionId", in: request)
-    guard let session, !session.isEmpty else {
+    guard let session = sent.session, !session.isEmpty else {
       throw OnboardingRefusal.invalid(field: "sessionId", "the session is missing").rpcError
     }
     let answer = try await limiter.take(
@@ -106,46 +98,7 @@ struct OnboardingHTTPRoutes: Sendable {
           .retryInfo(until.duration(since: now())),
         ])
     }
-    return try Self.json(try await words(audio, type), emitsDefaults: true)
-  }
-
-  // MARK: Requests
-
-  /// The recording of a form, or of a body that is one.
-  private static func recording(in request: HTTPServerRequest) throws -> (bytes: [UInt8], type: String) {
-    let type = request.header("content-type") ?? ""
-    guard type.lowercased().hasPrefix("multipart/form-data") else {
-      guard !request.body.isEmpty else { throw OnboardingRefusal.invalid(field: "audio", "the recording is missing").rpcError }
-      return (request.body, type.hasPrefix("audio/") ? type : "")
-    }
-    let form = try form(of: request)
-    guard let part = form["audio"] ?? form["file"], !part.bytes.isEmpty else {
-      throw OnboardingRefusal.invalid(field: "audio", "the recording is missing").rpcError
-    }
-    return (Array(part.bytes), part.mediaType.flatMap { $0.hasPrefix("audio/") ? $0 : nil } ?? "")
-  }
-
-  private static func field(_ name: String, in request: HTTPServerRequest) throws -> String? {
-    guard request.header("content-type")?.lowercased().hasPrefix("multipart/form-data") == true else {
-      return request.queryValue(name)
-    }
-    return try form(of: request)[name].map { String(decoding: $0.bytes, as: UTF8.self) }
-  }
-
-  private static func form(of request: HTTPServerRequest) throws -> MultipartBody {
-    do throws(MultipartError) {
-      return try MultipartBody(parsing: request.body, contentType: request.header("content-type") ?? "")
-    } catch {
-      throw OnboardingRefusal.invalid(field: "body", "the form cannot be read: \(error.code)").rpcError
-    }
-  }
-
-  private static func mustOwn(_ named: String, _ user: UUID) throws(RPCError) {
-    guard named.isEmpty || UUID(named) == user else {
-      throw RPCError(
-        .permissionDenied, "that account is not yours",
-        details: [.errorInfo(reason: "NOT_YOUR_OWN", domain: OnboardingRefusal.domain, metadata: [:])])
-    }
+    return try await words(of: sent)
   }
 
   private static func json(_ message: some Message, emitsDefaults: Bool = false) throws -> HTTPServerResponse {
@@ -175,12 +128,12 @@ struct OnboardingHTTPRoutes: Sendable {
   /// A path for those who have a session and a subscription.
   private func paid(
     _ method: String, _ path: String, maximumBodyBytes: Int? = nil,
-    _ answer: @escaping @Sendable (HTTPServerRequest, UUID) async throws -> HTTPServerResponse
+    _ answer: @escaping @Sendable (HTTPServerRequest, Caller) async throws -> HTTPServerResponse
   ) -> HTTPRoute {
     route(method, path, maximumBodyBytes: maximumBodyBytes) { request in
       let fields = request.headerValues("authorization")
       let caller = try await subscriptions.caller(presenting: fields.count == 1 ? fields[0] : nil)
-      return try await answer(request, caller.userID)
+      return try await answer(request, caller)
     }
   }
 
@@ -203,12 +156,6 @@ struct OnboardingHTTPRoutes: Sendable {
   }
 
   private static func failure(_ error: RPCError) -> HTTPServerResponse {
-    var body: JSONObject = ["success": false, "error": .string(error.message)]
-    if let reason = error.reason { body["code"] = .string(reason) }
-    if error.httpStatus == 402 { body["requiresSubscription"] = true }
-    var headers: [(name: String, value: String)] = []
-    if let delay = error.retryAfter { headers.append(("retry-after", "\(delay.wholeSecondsUp)")) }
-    if error.httpStatus == 401 { headers.append(("www-authenticate", "Bearer")) }
-    return .json(error.httpStatus, JSONValue.object(body).encoded(), headers: headers)
+    .failure(error, adding: error.httpStatus == 402 ? ["requiresSubscription": true] : [:])
   }
 }
