@@ -24,9 +24,10 @@ struct AnswerDesk: Sendable {
     if case .text(let text) = answer.content, text.utf8.count > SubmissionLimits.text {
       throw OnboardingRefusal.invalid(field: "answer.value", "a text has at most \(SubmissionLimits.text) bytes")
     }
+    let looked = LookedAnswer(answer)
     return try await database.transaction { transaction in
       try await mustRest(user, in: transaction)
-      let (kept, warning) = try await keeping.keep(answer, of: user, in: transaction)
+      let (kept, warning) = try await keeping.keep(looked, of: user, in: transaction)
       if let warning { throw OnboardingRefusal.badRecording(field: "answer.value", word: warning.reason) }
       return try await answers.keep(kept, of: user, at: now(), in: transaction)
     }
@@ -50,8 +51,8 @@ struct AnswerDesk: Sendable {
   /// - Returns: Until when it is kept.
   func saveAnonymous(_ state: OnboardingState?, under key: String) async throws -> Timestamp {
     let record = try ReceivedRecord(state, steps)
-    for answer in record.answers {
-      if case .dataURL = answer.content {
+    for looked in record.answers {
+      if case .dataURL = looked.answer.content {
         throw OnboardingRefusal.invalid(field: "state.responses", "recordings stay on the device until somebody has signed in")
       }
     }
@@ -79,8 +80,8 @@ struct AnswerDesk: Sendable {
         throw OnboardingRefusal.noAnonymousRecord
       }
       var answered = 0
-      for answer in try ReceivedRecord(try OnboardingState(jsonString: json), steps).answers {
-        let (kept, _) = try await keeping.keep(answer, of: user, in: transaction)
+      for looked in try ReceivedRecord(try OnboardingState(jsonString: json), steps).answers {
+        let (kept, _) = try await keeping.keep(looked, of: user, in: transaction)
         answered = try await answers.keep(kept, of: user, at: now(), in: transaction).answered
       }
       return answered

@@ -12,23 +12,24 @@ struct AnswerKeeping: Sendable {
   ///
   /// A recording that cannot be taken stays as what it came as: nothing is lost, and somebody may look at it.
   func keep(
-    _ answer: ReceivedAnswer, of user: UUID, in transaction: Transaction
+    _ looked: LookedAnswer, of user: UUID, in transaction: Transaction
   ) async throws -> (kept: KeptAnswer, warning: SubmissionWarning?) {
+    let answer = looked.answer
     switch answer.content {
     case .none: return (KeptAnswer(answer, text: nil, recording: nil), nil)
-    case .text(let text): return (KeptAnswer(answer, text: text, recording: nil), nil)
     case .recording(let digest):
       guard try await recordings.recording(digest, of: user, on: transaction) != nil else {
         return refused(answer, AnswerContent.reference(digest), "audio_unknown_reference")
       }
       return (KeptAnswer(answer, text: nil, recording: digest), nil)
-    case .dataURL(let text):
-      let recording: SpokenRecording
-      do throws(SpokenRecording.Refused) { recording = try SpokenRecording(dataURL: text) } catch {
-        return refused(answer, text, error.word)
+    case .text(let text), .dataURL(let text):
+      switch looked.recording {
+      case .success(let recording)?:
+        try await add(recording, of: user, in: transaction)
+        return (KeptAnswer(answer, text: nil, recording: recording.digest), nil)
+      case .failure(let refusal)?: return refused(answer, text, refusal.word)
+      case nil: return (KeptAnswer(answer, text: text, recording: nil), nil)
       }
-      try await add(recording, of: user, in: transaction)
-      return (KeptAnswer(answer, text: nil, recording: recording.digest), nil)
     }
   }
 

@@ -6,13 +6,13 @@ internal import ParleyAPI
 /// A record of answers in one form, whatever the app that sent it.
 struct ReceivedRecord: Sendable {
   /// The answers, in the order of the steps, each step once.
-  let answers: [ReceivedAnswer]
+  let answers: [LookedAnswer]
   /// What the record itself says of the person.
   let name: String?
   let callTime: String?
   let zone: String?
 
-  /// Reads a record.
+  /// Reads a record, recordings in it too: large ones belong off the loop.
   ///
   /// - Parameters:
   ///   - state: What came.
@@ -36,7 +36,7 @@ struct ReceivedRecord: Sendable {
         throw .invalid(field: "\(field).responses", "step \(step) has two answers")
       }
     }
-    self.answers = answers.values.sorted { $0.step < $1.step }
+    self.answers = answers.values.sorted { $0.step < $1.step }.map { LookedAnswer($0) }
     name = state.userName
     callTime = state.callTime
     zone = state.userTimezone
@@ -50,7 +50,8 @@ struct ReceivedRecord: Sendable {
       hash.update(Array(text.utf8))
     }
     for text in [name, callTime, zone] { add(text ?? "") }
-    for answer in answers {
+    for looked in answers {
+      let answer = looked.answer
       add("\(answer.step)")
       add(answer.type)
       for field in answer.fields { add(field) }
@@ -60,8 +61,11 @@ struct ReceivedRecord: Sendable {
       case .text(let text): add("t" + text)
       case .dataURL(let text):
         // A recording is what it says, whether it came in the message or was uploaded before.
-        let digest = (try? SpokenRecording(dataURL: text))?.digest
-        add(digest.map { "r" + AnswerContent.reference($0) } ?? "d" + text)
+        if case .success(let recording)? = looked.recording {
+          add("r" + AnswerContent.reference(recording.digest))
+        } else {
+          add("d" + text)
+        }
       case .recording(let digest): add("r" + AnswerContent.reference(digest))
       }
     }

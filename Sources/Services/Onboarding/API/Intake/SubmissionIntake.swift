@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import JSON
 internal import Jobs
 internal import MessagesCore
@@ -15,19 +16,23 @@ struct SubmissionIntake: Sendable {
   let voices: VoiceStore
   let jobs: any JobEngine
   let steps: StepCatalogue
+  /// Where recordings are looked into: 64 MiB of them would hold up a loop for a while.
+  let blocking: BlockingPool
   let now: @Sendable () -> Timestamp
 
   /// The submission that the request is, or has been before.
   ///
   /// - Throws: ``OnboardingRefusal``.
   func take(_ request: CompleteRequest, of user: UUID) async throws -> KeptSubmission {
-    let record = try ReceivedRecord(request.state, steps)
+    let (record, hash) = try await blocking.run { [steps] in
+      let record = try ReceivedRecord(request.state, steps)
+      return (record, record.contentHash)
+    }
     guard !record.answers.isEmpty else { throw OnboardingRefusal.invalid(field: "state.responses", "there are no answers") }
     guard request.idempotencyKey.utf8.count <= 64 else {
       throw OnboardingRefusal.invalid(field: "idempotency_key", "at most 64 characters")
     }
     let consent = try Self.consent(request)
-    let hash = record.contentHash
     return try await database.transaction { transaction in
       try await submissions.lock(user, in: transaction)
       if let known = try await known(hash, request.idempotencyKey, of: user, in: transaction) { return known }
@@ -43,7 +48,8 @@ struct SubmissionIntake: Sendable {
       let new = SubmissionStore.NewSubmission(
         id: UUID.v7(at: moment), contentHash: hash, key: request.idempotencyKey.isEmpty ? nil : request.idempotencyKey,
         facts: PersonFacts(
-          record.answers, name: record.name, callTime: record.callTime, zone: record.zone, isZone: TimeZoneNames.isKnown),
+          record.answers.map(\.answer), name: record.name, callTime: record.callTime, zone: record.zone,
+          isZone: TimeZoneNames.isKnown),
         answers: kept.count, recordings: Set(kept.compactMap(\.recording)).count,
         device: try request.deviceMetadata?.jsonString())
       try await submissions.add(new, of: user, warnings, at: moment, in: transaction)

@@ -55,7 +55,7 @@ struct OnboardingParts: Sendable {
       uploads: UploadDesk(database: database, uploads: UploadStore(database), recordings: recordings, now: now),
       intake: SubmissionIntake(
         database: database, answers: answers, keeping: keeping, submissions: submissions, voices: voiceStore, jobs: jobs,
-        steps: steps, now: now),
+        steps: steps, blocking: context.loops.blocking, now: now),
       watch: watch,
       outcomes: SubmissionOutcomes(
         submissions: submissions, recordings: recordings, identities: identities, voices: voiceStore),
@@ -70,10 +70,9 @@ struct OnboardingParts: Sendable {
     admin = OnboardingAdminHandlers(
       database: database, submissions: submissions, recordings: recordings, identities: identities, voices: voiceStore,
       watch: watch, jobs: jobs, log: context.log, now: now)
-    let kept = IdempotencyStore(schema: "onboarding", database)
     own = OwnOnboardingData(
       database: database, store: OnboardingDataStore(database), recordings: recordings, voices: voiceStore,
-      answers: IdempotentAnswers { _ = try await kept.removeAll(of: $0) }, blobs: blobs, jobs: jobs.queue, pipeline: pipeline,
+      kept: IdempotencyStore(schema: "onboarding", database), blobs: blobs, jobs: jobs.queue, pipeline: pipeline,
       now: now)
     tending = OnboardingTending(context, submissions, jobs)
     self.database = database

@@ -1,4 +1,5 @@
 internal import Blobs
+internal import Idempotency
 internal import Jobs
 internal import OnboardingDomain
 internal import OnboardingStore
@@ -11,7 +12,7 @@ struct OwnOnboardingData: AccountDataHolding {
   let store: OnboardingDataStore
   let recordings: RecordingStore
   let voices: VoiceStore
-  let answers: IdempotentAnswers
+  let kept: IdempotencyStore
   let blobs: any BlobStore
   let jobs: JobQueue
   let pipeline: SubmissionPipeline
@@ -41,7 +42,7 @@ struct OwnOnboardingData: AccountDataHolding {
       try await voices.deleted(voice, of: user, at: now())
     }
     let counts = try await database.transaction { transaction in try await store.delete(user, in: transaction) }
-    try await answers.remove(user)
+    _ = try await kept.removeAll(of: user)
     _ = try await blobs.deleteAll(of: user)
     return counts.map { AccountDataCount($0.kind, deleted: $0.count) }
   }
@@ -49,9 +50,4 @@ struct OwnOnboardingData: AccountDataHolding {
   func report(of user: UUID) async throws -> [AccountDataCount] {
     try await store.count(user).map { AccountDataCount($0.kind, held: $0.count) }
   }
-}
-
-/// Forgets what requests of a person were answered with.
-struct IdempotentAnswers: Sendable {
-  let remove: @Sendable (UUID) async throws -> Void
 }
