@@ -71,7 +71,7 @@ extension VoiceClip {
 }
 
 extension Voice {
-  init(_ kept: VoiceStore.KeptVoice?, nextCloneAt: Timestamp? = nil) {
+  init(_ kept: VoiceStore.KeptVoice?) {
     guard let kept else {
       self.init(state: .none)
       return
@@ -86,7 +86,7 @@ extension Voice {
       }
     self.init(
       state: state, voiceID: kept.voice ?? "", failure: kept.failure, consentedAt: kept.consentedAt.map { .init($0) },
-      statement: kept.statement, withdrawnAt: kept.withdrawnAt.map { .init($0) }, nextCloneAt: nextCloneAt.map { .init($0) })
+      statement: kept.statement, withdrawnAt: kept.withdrawnAt.map { .init($0) })
   }
 }
 

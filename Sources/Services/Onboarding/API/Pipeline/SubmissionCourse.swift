@@ -37,10 +37,3 @@ struct SubmissionCourse: Sendable {
     if (failure.retryAfter ?? .zero) > (known.retryAfter ?? .zero) { postponed = failure }
   }
 }
-
-extension SubmissionStage {
-  /// Whether `left` comes first.
-  static func < (left: SubmissionStage, right: SubmissionStage) -> Bool {
-    (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)
-  }
-}

@@ -40,7 +40,7 @@ extension SubmissionPipeline {
       try await commit(course) { transaction in
         try await recordings.stored(recording.digest, of: course.user, at: now(), in: transaction)
         try await settle("audio_not_stored", recording, course, transaction)
-        try await tell(.storing, recording, course, transaction) { $0.storedAt != nil }
+        try await tell(.storing, recording, course, transaction, \.stored)
       }
     }
     try comeBack(course)
@@ -140,7 +140,7 @@ extension SubmissionPipeline {
       } else {
         try await settle("transcription_failed", recording, course, transaction)
       }
-      try await tell(.transcribing, recording, course, transaction) { $0.state != .pending }
+      try await tell(.transcribing, recording, course, transaction, \.written)
     }
     journal.written(outcome)
   }
@@ -150,12 +150,13 @@ extension SubmissionPipeline {
   /// Tells that a part of a stage is done. How many are is counted under the job's lock, so that no number comes twice.
   private func tell(
     _ stage: SubmissionStage, _ recording: KeptRecording, _ course: SubmissionCourse, _ transaction: Transaction,
-    _ isDone: (KeptRecording) -> Bool
+    _ done: KeyPath<RecordingStore.Progress, Int>
   ) async throws {
     guard course.tells else { return }
-    let all = try await recordings.recordings(of: course.user, on: transaction)
+    let progress = try await recordings.progress(of: course.user, on: transaction)
     try await submissions.note(
-      stage, done: all.count(where: isDone), of: all.count, step: recording.step ?? 0, in: course.id, of: course.user, at: now(),
+      stage, done: progress[keyPath: done], of: progress.total, step: recording.step ?? 0, in: course.id, of: course.user,
+      at: now(),
       transaction)
   }
 

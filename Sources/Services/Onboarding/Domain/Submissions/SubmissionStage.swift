@@ -1,5 +1,5 @@
 /// What is done with a submission, in this order.
-public enum SubmissionStage: String, Sendable, Hashable, CaseIterable {
+public enum SubmissionStage: String, Sendable, Hashable, CaseIterable, Comparable {
   /// All answers are durable.
   case received
   /// Recordings go to the object store.
@@ -22,6 +22,11 @@ public enum SubmissionStage: String, Sendable, Hashable, CaseIterable {
     case .transcribing, .extracting, .cloning: 80
     case .done, .failed: 100
     }
+  }
+
+  /// Whether `left` comes first.
+  public static func < (left: SubmissionStage, right: SubmissionStage) -> Bool {
+    (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)
   }
 
   /// Whether nothing follows.

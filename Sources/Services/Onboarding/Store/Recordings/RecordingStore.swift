@@ -9,16 +9,35 @@ public struct RecordingStore: Sendable {
   public init(_ database: Database) { self.database = database }
 
   /// The recordings that are answers of a person, each once, in the order of the steps.
-  public func recordings(
-    of user: UUID, on place: (any QueryRunning)? = nil
-  ) async throws(DatabaseError) -> [KeptRecording] {
-    try await (place ?? database).rows(
+  public func recordings(of user: UUID) async throws(DatabaseError) -> [KeptRecording] {
+    try await database.rows(
       """
       select \(part: KeptRecording.columns) from onboarding.recording as recording
       where recording.user_id = \(user) and exists (
         select from onboarding.answer where answer.user_id = \(user) and answer.recording = recording.digest)
       order by 13, recording.digest
       """)
+  }
+
+  /// How many recordings are answers of a person, and how far they have come.
+  public struct Progress: Sendable, Hashable {
+    /// How many there are.
+    public var total: Int
+    /// How many the object store has.
+    public var stored: Int
+    /// How many have been written down, or could not be.
+    public var written: Int
+  }
+
+  /// How far a person's recordings have come, each counted once.
+  public func progress(of user: UUID, on place: any QueryRunning) async throws(DatabaseError) -> Progress {
+    let row: (Int64, Int64, Int64)? = try await place.row(
+      """
+      select count(*), count(stored_at), count(*) filter (where state <> 'pending') from onboarding.recording
+      where user_id = \(user)
+        and digest in (select recording from onboarding.answer where user_id = \(user) and recording is not null)
+      """)
+    return Progress(total: Int(row?.0 ?? 0), stored: Int(row?.1 ?? 0), written: Int(row?.2 ?? 0))
   }
 
   /// Everything that is kept of what a person said, whether it is an answer or not.
