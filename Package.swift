@@ -281,8 +281,8 @@ let package = Package(
         "RPCClient", "RPCServer", "ServiceKit", "TestSupport", "WellKnown", log,
       ], path: "Tests/Support/TestParley", swiftSettings: settings),
     .target(
-      name: "TestSandbox", dependencies: ["EventLoop", "JSON", "Outbound", "TestSupport"], path: "Tests/Support/TestSandbox",
-      swiftSettings: settings),
+      name: "TestSandbox", dependencies: ["EventLoop", "JSON", "OpenID", "Outbound", "TestSupport"],
+      path: "Tests/Support/TestSandbox", swiftSettings: settings),
     executable("demo-service", at: "Tests/Support/demo-service", ["DemoService", "ServiceKit"]),
     // What `make chaos` writes to.
     executable(

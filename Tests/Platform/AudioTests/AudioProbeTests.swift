@@ -2,6 +2,7 @@ import Audio
 import EventLoop
 import Glibc
 import Subprocess
+import TestSupport
 import Testing
 
 @Suite("Audio: what a recording is") struct AudioProbeTests {
@@ -160,12 +161,5 @@ import Testing
       if isTool, fields.count > 1, pid_t(fields[1]) == getpid() { count += 1 }
     }
     return count
-  }
-}
-
-extension Result where Failure == any Error {
-  /// What an asynchronous call came to.
-  fileprivate static func of(_ body: () async throws -> Success) async -> Result {
-    do { return .success(try await body()) } catch { return .failure(error) }
   }
 }

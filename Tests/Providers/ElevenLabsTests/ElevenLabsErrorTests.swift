@@ -1,29 +1,10 @@
 import ElevenLabsProvider
 import OpenID
 import Outbound
-import Synchronization
+import TestSandbox
 import Testing
 
 @Suite("ElevenLabs: what failures mean") struct ElevenLabsErrorTests {
-  /// A server by script: the same answer each time, and what it was asked.
-  final class Script: HTTPSending {
-    private let answer: Result<HTTPResponse, OutboundError>
-    private let seen = Mutex<[HTTPRequest]>([])
-
-    init(_ answer: Result<HTTPResponse, OutboundError>) { self.answer = answer }
-
-    convenience init(_ status: Int, _ body: String, headers: HTTPHeaders = [:]) {
-      self.init(.success(HTTPResponse(status: status, headers: headers, body: Array(body.utf8))))
-    }
-
-    var requests: [HTTPRequest] { seen.withLock { $0 } }
-
-    func send(_ request: HTTPRequest) async throws(OutboundError) -> HTTPResponse {
-      seen.withLock { $0.append(request) }
-      return try answer.get()
-    }
-  }
-
   struct Case: Sendable {
     let status: Int
     let body: String
@@ -35,7 +16,7 @@ import Testing
     }
   }
 
-  static func client(_ script: Script) -> ElevenLabsClient {
+  static func client(_ script: ScriptedHTTP) -> ElevenLabsClient {
     ElevenLabsClient(.init(base: "https://voices.example/", key: "xi-planted"), over: script, unixSeconds: { 784_111_777 })
   }
 
@@ -65,7 +46,7 @@ import Testing
       Case(418, "", .refused), Case(400, #"{"detail":{"code":"planted secret"}}"#, .invalidRequest),
     ])
   func forms(_ test: Case) async throws {
-    let script = Script(test.status, test.body, headers: ["Retry-After": "4"])
+    let script = ScriptedHTTP(test.status, test.body, headers: ["Retry-After": "4"])
     let error = try #require(
       await #expect(throws: ElevenLabsError.self) { try await Self.client(script).addVoice(Self.voice) })
     #expect(error.code == test.code && error.reason == test.reason && error.status == test.status)
@@ -83,7 +64,7 @@ import Testing
       (.responseTooLarge, .malformedAnswer, true), (.cancelled, .cancelled, true),
     ] as [(OutboundError.Code, ElevenLabsError.Code, Bool)])
   func transport(cause: OutboundError.Code, code: ElevenLabsError.Code, mayHaveTakenEffect: Bool) async throws {
-    let script = Script(.failure(OutboundError(cause, "POST")))
+    let script = ScriptedHTTP(.failure(OutboundError(cause, "POST")))
     let error = await #expect(throws: ElevenLabsError.self) { try await Self.client(script).addVoice(Self.voice) }
     #expect(error?.code == code && error?.mayHaveTakenEffect == mayHaveTakenEffect && script.requests.count == 1)
   }
@@ -91,19 +72,19 @@ import Testing
   @Test("A 404 of a path that is not there does not pass for a voice that is gone")
   func wrongPath() async throws {
     for body in [#"{"detail":"Not Found"}"#, "<html>not here</html>", ""] {
-      let client = Self.client(Script(404, body))
+      let client = Self.client(ScriptedHTTP(404, body))
       let error = await #expect(throws: ElevenLabsError.self) { try await client.deleteVoice("v") }
       #expect(error?.code == .refused)
       await #expect(throws: ElevenLabsError.self) { try await client.voice("v") }
     }
-    let gone = Self.client(Script(404, #"{"detail":{"status":"voice_does_not_exist"}}"#))
+    let gone = Self.client(ScriptedHTTP(404, #"{"detail":{"status":"voice_does_not_exist"}}"#))
     #expect(try await !gone.deleteVoice("v"))
     #expect(try await gone.voice("v") == nil)
   }
 
   @Test("Making a voice is not repeated; questions and removals may be; the key goes with each and the id is escaped")
   func requests() async throws {
-    let script = Script(200, #"{"voice_id":"v1","requires_verification":true,"voices":[]}"#)
+    let script = ScriptedHTTP(200, #"{"voice_id":"v1","requires_verification":true,"voices":[]}"#)
     let client = Self.client(script)
     #expect(try await client.addVoice(Self.voice) == client.addVoice(Self.voice))
     #expect(try await client.addVoice(Self.voice).requiresVerification)
@@ -136,7 +117,7 @@ import Testing
       (voice(0, 0), .invalidRequest), (voice(1, 0), .invalidRequest),
     ]
     for (voice, code) in cases {
-      let script = Script(200, #"{"voice_id":"v"}"#)
+      let script = ScriptedHTTP(200, #"{"voice_id":"v"}"#)
       if let code {
         let error = await #expect(throws: ElevenLabsError.self) { try await Self.client(script).addVoice(voice) }
         #expect(error?.code == code && script.requests.isEmpty)
@@ -148,7 +129,9 @@ import Testing
 
   @Test("An answer that names no voice may have made one", arguments: ["", "{}", #"{"voice_id":""}"#, "[]"])
   func unreadable(body: String) async throws {
-    let error = await #expect(throws: ElevenLabsError.self) { try await Self.client(Script(200, body)).addVoice(Self.voice) }
+    let error = await #expect(throws: ElevenLabsError.self) {
+      try await Self.client(ScriptedHTTP(200, body)).addVoice(Self.voice)
+    }
     #expect(error?.code == .malformedAnswer && error?.mayHaveTakenEffect == true)
   }
 }

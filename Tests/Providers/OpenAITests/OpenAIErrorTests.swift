@@ -1,4 +1,6 @@
+import OpenID
 import Outbound
+import TestSandbox
 import Testing
 
 @testable import OpenAIProvider

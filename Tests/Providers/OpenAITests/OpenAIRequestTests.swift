@@ -1,7 +1,9 @@
 import JSON
 import Multipart
 import OpenAIProvider
+import OpenID
 import Outbound
+import TestSandbox
 import Testing
 
 @Suite("OpenAI: what is asked, and what is read") struct OpenAIRequestTests {

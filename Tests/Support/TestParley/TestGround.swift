@@ -47,7 +47,7 @@ struct TestGround: Sendable {
       let directory = TestDirectory()
       let served = try ServedDirectory(directory, on: database.group, known, admitting: peer)
       let google = try TestGoogle(on: database.group, TLSContext(.server(identity: own)))
-      let result = await Result {
+      let result = await Result.of {
         try await body(
           TestGround(
             database: database, google: google, directory: directory,
@@ -108,7 +108,7 @@ struct TestGround: Sendable {
   ) async throws {
     let instance = try await ServiceInstance.start(S.self, settings: settings, log: silent, clock: clock)
     let running = Task { try await instance.run() }
-    let result = await Result { try await body(instance) }
+    let result = await Result.of { try await body(instance) }
     instance.stop()
     try await running.value
     try result.get()
@@ -135,12 +135,5 @@ struct TestGround: Sendable {
     guard descriptor >= 0 else { throw TimedOut("a file that could be made") }
     defer { close(descriptor) }
     guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else { throw TimedOut("a file that could be written") }
-  }
-}
-
-extension Result where Failure == any Error {
-  /// What an operation ends with.
-  init(_ body: () async throws -> Success) async {
-    do { self = .success(try await body()) } catch { self = .failure(error) }
   }
 }

@@ -125,7 +125,7 @@ public struct TestParley: Sendable {
     let settings = try TestGround.settings(S.self, try await environment(of: service, changes: changes))
     try await TestGround.serving(S.self, settings, clock.wall) { instance in
       let channel = ClientChannel(to: .host("127.0.0.1", port: instance.addresses.grpc?.port ?? 0), on: loops)
-      let result = await Result { try await body(instance, channel) }
+      let result = await Result.of { try await body(instance, channel) }
       await channel.close()
       try result.get()
     }
@@ -170,7 +170,7 @@ public struct TestParley: Sendable {
     let configuration = ClientChannelConfiguration(tls: try ground.tls(showing: certificate))
     let channel = ClientChannel(
       to: .host("127.0.0.1", port: instance.addresses.tls?.port ?? 0), on: loops, configuration: configuration)
-    let result = await Result { try await body(channel) }
+    let result = await Result.of { try await body(channel) }
     await channel.close()
     try result.get()
   }
@@ -192,7 +192,7 @@ public struct TestParley: Sendable {
       try await TestGround.serving(AuthAPI.AuthService.self, settings, clock.wall) { auth in
         let loops = ground.database.group
         let channel = ClientChannel(to: .host("127.0.0.1", port: auth.addresses.grpc?.port ?? 0), on: loops)
-        let result = await Result {
+        let result = await Result.of {
           try await body(
             TestParley(
               auth: auth, channel: channel, clock: clock, directory: ground.directory, loops: loops, ground: ground,

@@ -58,12 +58,14 @@ struct ClonedVoice: Sendable {
     self.name = name
     description = form["description"]?.text
     self.labels = labels
-    samples = files.map { SHA256.hexadecimal(Array($0.bytes)) }
+    samples = files.map { Hexadecimal.text(SHA256.digest(Array($0.bytes))) }
     removesNoise = noise == "true"
   }
 
   /// The hash of all samples together.
-  var hash: String { samples.count == 1 ? samples[0] : SHA256.hexadecimal(Array(samples.joined(separator: "\n").utf8)) }
+  var hash: String {
+    samples.count == 1 ? samples[0] : Hexadecimal.text(SHA256.digest(Array(samples.joined(separator: "\n").utf8)))
+  }
 
   /// The voice as the API shows it.
   func document(_ id: String) -> JSONValue {

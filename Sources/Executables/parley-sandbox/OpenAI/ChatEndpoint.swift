@@ -50,7 +50,7 @@ struct ChatEndpoint {
         "This model's maximum context length is \(Self.contextTokens) tokens.", "messages", code: "context_length_exceeded")
     }
     schema = try body["response_format"].flatMap { format throws(OpenAIRefusal) in try Self.schema(format, messages) }
-    hash = SHA256.hexadecimal(prompt)
+    hash = Hexadecimal.text(SHA256.digest(prompt))
     self.model = model
   }
 

@@ -101,10 +101,3 @@ final class OpenAIStandIn: Sendable {
     return route
   }
 }
-
-extension SHA256 {
-  /// The digest in lower-case hexadecimal.
-  static func hexadecimal(_ bytes: [UInt8]) -> String {
-    digest(bytes).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-  }
-}

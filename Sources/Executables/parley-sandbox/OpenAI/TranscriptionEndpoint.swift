@@ -49,7 +49,7 @@ struct TranscriptionEndpoint {
     if let temperature = form["temperature"]?.text, Double(temperature).map({ (0...1).contains($0) }) != true {
       throw .invalid("temperature must be between 0 and 1", "temperature")
     }
-    hash = SHA256.hexadecimal(Array(file.bytes))
+    hash = Hexadecimal.text(SHA256.digest(Array(file.bytes)))
     size = file.bytes.count
   }
 

@@ -72,7 +72,7 @@ struct ProgressTests {
       let ana = try await world.signIn("ana")
       var state = try OnboardingWorld.record(voices: 4)
       func put(_ bytes: [UInt8], in step: String) {
-        state.responses[step]?.value = .init(kind: .stringValue("data:audio/m4a;base64,\(Self.base64(bytes))"))
+        state.responses[step]?.value = .init(kind: .stringValue("data:audio/m4a;base64,\(Data(bytes).base64EncodedString())"))
       }
       put(try SpokenFiles.silence(), in: "2")
       put(try SpokenFiles.m4a(900, seconds: 1).prefix(40) + [], in: "5")
@@ -92,6 +92,4 @@ struct ProgressTests {
       #expect(answer.submission?.warnings.count { $0.reason == "transcription_failed" } == 2)
     }
   }
-
-  private static func base64(_ bytes: [UInt8]) -> String { Base64Text.encode(bytes) }
 }

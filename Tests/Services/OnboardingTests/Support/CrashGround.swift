@@ -51,19 +51,12 @@ final class CrashGround: @unchecked Sendable {
   static func with(_ sandbox: SandboxProcess, _ body: @escaping @Sendable (CrashGround) async throws -> Void) async throws {
     try await TestParley.with(clock: TestClock(at: Int64(time(nil)))) { parley in
       let scratch = try ScratchFolder()
-      let authorities = try [parley.authorityFile, sandbox.caFile].map { try String(contentsOfFile: $0, encoding: .utf8) }
-      let bundle = scratch.path + "/authorities.pem"
-      try authorities.joined(separator: "\n").write(toFile: bundle, atomically: true, encoding: .utf8)
-      let environment = try await parley.environment(
-        of: OnboardingAPI.OnboardingService.self,
-        changes: [
-          "OUTBOUND_CA_FILE": bundle, "OPENAI_BASE_URL": sandbox.openAI, "OPENAI_API_KEY": "sk-sandbox",
-          "OPENAI_IDEMPOTENCY_HEADER": "Idempotency-Key", "ELEVENLABS_BASE_URL": sandbox.elevenLabs,
-          "ELEVENLABS_API_KEY": "xi-sandbox", "BLOBS_DIRECTORY": scratch.path + "/blobs", "JOBS_POLL": "50ms", "JOBS_LEASE": "1s",
-          "LISTEN": "unix:\(scratch.path)/s", "TLS_LISTEN": "127.0.0.1:0",
-        ])
+      var changes = try OnboardingWorld.settings(parley, sandbox, in: scratch).environment
+      changes["JOBS_LEASE"] = "1s"
+      changes["LISTEN"] = "unix:\(scratch.path)/s"
+      let environment = try await parley.environment(of: OnboardingAPI.OnboardingService.self, changes: changes)
       let ground = CrashGround(parley, sandbox, environment, scratch.path)
-      let result = await Result { try await body(ground) }
+      let result = await Result.of { try await body(ground) }
       ground.pool.shutDown()
       try result.get()
     }
@@ -161,7 +154,7 @@ final class CrashGround: @unchecked Sendable {
     let end = MonotonicInstant.now().advanced(by: Duration.seconds(30).withPatience)
     while true {
       let channel = ClientChannel(to: .unix(path: "\(folder)/s"), on: parley.loops)
-      let result = await Result { try await body(channel) }
+      let result = await Result.of { try await body(channel) }
       await channel.close()
       if case .failure(let error as RPCError) = result, error.code == .unavailable, MonotonicInstant.now() < end {
         try await Task.sleep(for: .milliseconds(20))  // between two attempts

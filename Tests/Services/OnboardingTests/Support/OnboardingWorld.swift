@@ -41,29 +41,38 @@ struct OnboardingWorld: Sendable {
     try await SandboxProcess.run { sandbox in
       try await TestParley.with { parley in
         let scratch = try ScratchFolder()
-        let authorities = try [parley.authorityFile, sandbox.caFile].map { try String(contentsOfFile: $0, encoding: .utf8) }
-        let bundle = scratch.path + "/authorities.pem"
-        try authorities.joined(separator: "\n").write(toFile: bundle, atomically: true, encoding: .utf8)
-        let environment = [
-          "OUTBOUND_CA_FILE": bundle, "OPENAI_BASE_URL": sandbox.openAI, "OPENAI_API_KEY": "sk-sandbox",
-          "OPENAI_IDEMPOTENCY_HEADER": "Idempotency-Key", "ELEVENLABS_BASE_URL": sandbox.elevenLabs,
-          "ELEVENLABS_API_KEY": "xi-sandbox", "BLOBS_DIRECTORY": scratch.path + "/blobs", "JOBS_POLL": "50ms",
-          "DEBUG_TOKEN": debugToken, "COMPLETE_WAIT": "50s", "DATABASE_POOL": "8",
-        ].merging(changes) { $1 }
-        try await parley.with(OnboardingAPI.OnboardingService.self, settings: environment) { instance, channel in
+        let (environment, bundle) = try settings(parley, sandbox, in: scratch)
+        try await parley.with(OnboardingAPI.OnboardingService.self, settings: environment.merging(changes) { $1 }) {
+          instance, channel in
           var configuration = HTTPClientConfiguration()
           configuration.caFile = bundle
           configuration.circuit = nil
           let http = try HTTPClient(loops: parley.loops.loops, configuration: configuration)
           let world = OnboardingWorld(
             parley: parley, sandbox: sandbox, instance: instance, channel: channel, http: http, folder: scratch.path + "/blobs")
-          let result = await Result { try await body(world) }
+          let result = await Result.of { try await body(world) }
           await http.shutDown()
           try result.get()
         }
         withExtendedLifetime(scratch) {}
       }
     }
+  }
+
+  /// What the service is told of the sandbox and of its folder, and the file with all authorities that it trusts.
+  static func settings(
+    _ parley: TestParley, _ sandbox: SandboxProcess, in scratch: ScratchFolder
+  ) throws -> (environment: [String: String], bundle: String) {
+    let authorities = try [parley.authorityFile, sandbox.caFile].map { try String(contentsOfFile: $0, encoding: .utf8) }
+    let bundle = scratch.path + "/authorities.pem"
+    try authorities.joined(separator: "\n").write(toFile: bundle, atomically: true, encoding: .utf8)
+    let environment = [
+      "OUTBOUND_CA_FILE": bundle, "OPENAI_BASE_URL": sandbox.openAI, "OPENAI_API_KEY": "sk-sandbox",
+      "OPENAI_IDEMPOTENCY_HEADER": "Idempotency-Key", "ELEVENLABS_BASE_URL": sandbox.elevenLabs,
+      "ELEVENLABS_API_KEY": "xi-sandbox", "BLOBS_DIRECTORY": scratch.path + "/blobs", "JOBS_POLL": "50ms",
+      "DEBUG_TOKEN": debugToken, "COMPLETE_WAIT": "50s", "DATABASE_POOL": "8",
+    ]
+    return (environment, bundle)
   }
 
   /// Somebody who is signed in and has paid.
@@ -153,12 +162,5 @@ struct OnboardingWorld: Sendable {
   /// What the database says.
   func value<Value: SQLDecodable>(_ query: Query, as type: Value.Type = Value.self) async throws -> Value? {
     try await parley.withDatabase { try await $0.value(query) }
-  }
-}
-
-extension Result where Failure == any Error {
-  /// What an operation ends with.
-  init(_ body: () async throws -> Success) async {
-    do { self = .success(try await body()) } catch { self = .failure(error) }
   }
 }
