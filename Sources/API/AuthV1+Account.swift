@@ -932,19 +932,19 @@ public enum AccountService {
   /// The code that serves `parley.auth.v1.AccountService`.
   public protocol Handlers: Sendable {
     /// Shows a fresh token of the provider that the account signs in with. The nonce comes from `AuthService.BeginSignIn`.
-    func reauthenticate(_ request: ReauthenticateRequest, _ call: CallContext) async throws -> ReauthenticateResponse
+    func reauthenticate(_ request: consuming ReauthenticateRequest, _ call: CallContext) async throws -> ReauthenticateResponse
     /// Gathers all that is kept of the caller. While one export is being made, that one is answered. The one before is removed.
-    func startExport(_ request: StartExportRequest, _ call: CallContext) async throws -> StartExportResponse
+    func startExport(_ request: consuming StartExportRequest, _ call: CallContext) async throws -> StartExportResponse
     /// Streams an export, from any of its bytes on.
     func downloadExport(_ request: DownloadExportRequest, _ responses: ResponseWriter<DownloadExportResponse>, _ call: CallContext) async throws
     /// Deletes the caller's account. When this answers, all sessions have ended and nobody can sign in to it; the rest follows.
     ///
     /// There is one deletion of an account: calls that come together get the same answer.
-    func deleteAccount(_ request: DeleteAccountRequest, _ call: CallContext) async throws -> DeleteAccountResponse
+    func deleteAccount(_ request: consuming DeleteAccountRequest, _ call: CallContext) async throws -> DeleteAccountResponse
     /// Tells how far an export or a deletion of the caller's has come. Somebody else's is NOT_FOUND.
-    func getAccountWork(_ request: GetAccountWorkRequest, _ call: CallContext) async throws -> GetAccountWorkResponse
+    func getAccountWork(_ request: consuming GetAccountWorkRequest, _ call: CallContext) async throws -> GetAccountWorkResponse
     /// Tells how far a deletion has come, to whoever has its receipt. It is not called by GET: a receipt belongs in no URL.
-    func getDeletionReport(_ request: GetDeletionReportRequest, _ call: CallContext) async throws -> GetDeletionReportResponse
+    func getDeletionReport(_ request: consuming GetDeletionReportRequest, _ call: CallContext) async throws -> GetDeletionReportResponse
   }
 
   /// Joins the methods with the code that serves them.

@@ -2080,11 +2080,11 @@ public enum AuthService {
   /// The code that serves `parley.auth.v1.AuthService`.
   public protocol Handlers: Sendable {
     /// Issues the nonce that the app hands to Google or Apple. It serves one sign-in, within its lifetime.
-    func beginSignIn(_ request: BeginSignInRequest, _ call: CallContext) async throws -> BeginSignInResponse
+    func beginSignIn(_ request: consuming BeginSignInRequest, _ call: CallContext) async throws -> BeginSignInResponse
     /// Exchanges a Google ID token for a session. One exchange for each token.
-    func signInWithGoogle(_ request: SignInWithGoogleRequest, _ call: CallContext) async throws -> SignInWithGoogleResponse
+    func signInWithGoogle(_ request: consuming SignInWithGoogleRequest, _ call: CallContext) async throws -> SignInWithGoogleResponse
     /// Exchanges an Apple identity token for a session. One exchange for each token.
-    func signInWithApple(_ request: SignInWithAppleRequest, _ call: CallContext) async throws -> SignInWithAppleResponse
+    func signInWithApple(_ request: consuming SignInWithAppleRequest, _ call: CallContext) async throws -> SignInWithAppleResponse
     /// Exchanges a refresh token for the next one and a new access token.
     ///
     /// Every refresh token serves once. Showing it again ends in one of three ways. The same `attempt` gets the same answer as long as
@@ -2092,21 +2092,21 @@ public enum AuthService {
     /// for some seconds after the exchange: another thread or process of the app was faster, its token is the one to use. After
     /// that it gets a new token, and the lost one is a trap. Showing a token whose successor has been used, or a trap, ends the session
     /// with `REFRESH_REUSED`.
-    func refreshSession(_ request: RefreshSessionRequest, _ call: CallContext) async throws -> RefreshSessionResponse
+    func refreshSession(_ request: consuming RefreshSessionRequest, _ call: CallContext) async throws -> RefreshSessionResponse
     /// Ends the session that calls.
-    func signOut(_ request: SignOutRequest, _ call: CallContext) async throws -> SignOutResponse
+    func signOut(_ request: consuming SignOutRequest, _ call: CallContext) async throws -> SignOutResponse
     /// Lists the caller's sessions, the one that calls among them, the last used first.
-    func listSessions(_ request: ListSessionsRequest, _ call: CallContext) async throws -> ListSessionsResponse
+    func listSessions(_ request: consuming ListSessionsRequest, _ call: CallContext) async throws -> ListSessionsResponse
     /// Ends one of the caller's sessions.
-    func revokeSession(_ request: RevokeSessionRequest, _ call: CallContext) async throws -> RevokeSessionResponse
+    func revokeSession(_ request: consuming RevokeSessionRequest, _ call: CallContext) async throws -> RevokeSessionResponse
     /// Ends the caller's other sessions, or all of them.
-    func revokeSessions(_ request: RevokeSessionsRequest, _ call: CallContext) async throws -> RevokeSessionsResponse
+    func revokeSessions(_ request: consuming RevokeSessionsRequest, _ call: CallContext) async throws -> RevokeSessionsResponse
     /// Tells the caller's profile.
-    func getProfile(_ request: GetProfileRequest, _ call: CallContext) async throws -> GetProfileResponse
+    func getProfile(_ request: consuming GetProfileRequest, _ call: CallContext) async throws -> GetProfileResponse
     /// Changes the caller's profile.
-    func updateProfile(_ request: UpdateProfileRequest, _ call: CallContext) async throws -> UpdateProfileResponse
+    func updateProfile(_ request: consuming UpdateProfileRequest, _ call: CallContext) async throws -> UpdateProfileResponse
     /// Lists what was done with the caller's account: sign-ins, refreshes refused, sessions ended, tokens brokered. The latest first.
-    func listActivity(_ request: ListActivityRequest, _ call: CallContext) async throws -> ListActivityResponse
+    func listActivity(_ request: consuming ListActivityRequest, _ call: CallContext) async throws -> ListActivityResponse
   }
 
   /// Joins the methods with the code that serves them.
@@ -2222,7 +2222,7 @@ public enum SessionDirectoryService {
     /// Streams the sessions that were ended, from `cursor` on, with a heartbeat at least every second.
     func watchRevocations(_ request: WatchRevocationsRequest, _ responses: ResponseWriter<WatchRevocationsResponse>, _ call: CallContext) async throws
     /// Tells which of some sessions are alive: for a service whose stream is silent.
-    func checkSessions(_ request: CheckSessionsRequest, _ call: CallContext) async throws -> CheckSessionsResponse
+    func checkSessions(_ request: consuming CheckSessionsRequest, _ call: CallContext) async throws -> CheckSessionsResponse
   }
 
   /// Joins the methods with the code that serves them.

@@ -1097,21 +1097,21 @@ public enum UserAdminService {
   /// The code that serves `parley.auth.v1.UserAdminService`.
   public protocol Handlers: Sendable {
     /// Lists accounts, the latest made first.
-    func listUsers(_ request: ListUsersRequest, _ call: CallContext) async throws -> ListUsersResponse
+    func listUsers(_ request: consuming ListUsersRequest, _ call: CallContext) async throws -> ListUsersResponse
     /// Tells an account, by its identifier or by the provider's.
-    func getUser(_ request: GetUserRequest, _ call: CallContext) async throws -> GetUserResponse
+    func getUser(_ request: consuming GetUserRequest, _ call: CallContext) async throws -> GetUserResponse
     /// Ends all sessions of a person and lets nobody sign in to the account until it is reinstated. Sign-in and refresh answer
     /// `ACCOUNT_SUSPENDED`; access tokens are refused by every service within 5 s.
-    func suspendUser(_ request: SuspendUserRequest, _ call: CallContext) async throws -> SuspendUserResponse
+    func suspendUser(_ request: consuming SuspendUserRequest, _ call: CallContext) async throws -> SuspendUserResponse
     /// Lets a person sign in again. The sessions stay ended.
-    func reinstateUser(_ request: ReinstateUserRequest, _ call: CallContext) async throws -> ReinstateUserResponse
+    func reinstateUser(_ request: consuming ReinstateUserRequest, _ call: CallContext) async throws -> ReinstateUserResponse
     /// Lists the sessions of a person that are alive, the last used first.
-    func listUserSessions(_ request: ListUserSessionsRequest, _ call: CallContext) async throws -> ListUserSessionsResponse
+    func listUserSessions(_ request: consuming ListUserSessionsRequest, _ call: CallContext) async throws -> ListUserSessionsResponse
     /// Ends one session of a person, or all of them.
-    func revokeUserSessions(_ request: RevokeUserSessionsRequest, _ call: CallContext) async throws -> RevokeUserSessionsResponse
+    func revokeUserSessions(_ request: consuming RevokeUserSessionsRequest, _ call: CallContext) async throws -> RevokeUserSessionsResponse
     /// Lists what was done, of one person or of all, the latest first: the activity of accounts, the cloud tokens that were handed out
     /// or not, and the kill switches that operators set.
-    func listAudit(_ request: ListAuditRequest, _ call: CallContext) async throws -> ListAuditResponse
+    func listAudit(_ request: consuming ListAuditRequest, _ call: CallContext) async throws -> ListAuditResponse
   }
 
   /// Joins the methods with the code that serves them.

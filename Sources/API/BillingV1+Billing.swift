@@ -541,11 +541,11 @@ public enum EntitlementService {
   /// The code that serves `parley.billing.v1.EntitlementService`.
   public protocol Handlers: Sendable {
     /// Tells whether the caller's subscription runs.
-    func getEntitlement(_ request: GetEntitlementRequest, _ call: CallContext) async throws -> GetEntitlementResponse
+    func getEntitlement(_ request: consuming GetEntitlementRequest, _ call: CallContext) async throws -> GetEntitlementResponse
     /// Asks RevenueCat anew, after a purchase or a restore.
-    func syncEntitlement(_ request: SyncEntitlementRequest, _ call: CallContext) async throws -> SyncEntitlementResponse
+    func syncEntitlement(_ request: consuming SyncEntitlementRequest, _ call: CallContext) async throws -> SyncEntitlementResponse
     /// Links a RevenueCat customer to the caller, once RevenueCat names the caller among the customer's aliases.
-    func linkCustomer(_ request: LinkCustomerRequest, _ call: CallContext) async throws -> LinkCustomerResponse
+    func linkCustomer(_ request: consuming LinkCustomerRequest, _ call: CallContext) async throws -> LinkCustomerResponse
   }
 
   /// Joins the methods with the code that serves them.
@@ -601,7 +601,7 @@ public enum EntitlementDirectoryService {
   /// The code that serves `parley.billing.v1.EntitlementDirectoryService`.
   public protocol Handlers: Sendable {
     /// Tells whether a person's subscription runs.
-    func checkEntitlement(_ request: CheckEntitlementRequest, _ call: CallContext) async throws -> CheckEntitlementResponse
+    func checkEntitlement(_ request: consuming CheckEntitlementRequest, _ call: CallContext) async throws -> CheckEntitlementResponse
   }
 
   /// Joins the methods with the code that serves them.

@@ -360,9 +360,9 @@ public enum TokenBrokerService {
   /// The code that serves `parley.broker.v1.TokenBrokerService`.
   public protocol Handlers: Sendable {
     /// Exchanges the caller's ID token for a cloud access token. A second call gets a token as good as the first one's.
-    func exchangeToken(_ request: ExchangeTokenRequest, _ call: CallContext) async throws -> ExchangeTokenResponse
+    func exchangeToken(_ request: consuming ExchangeTokenRequest, _ call: CallContext) async throws -> ExchangeTokenResponse
     /// Tells the caller what its ID token says. It mints nothing and does not apply the rule on domains.
-    func whoAmI(_ request: WhoAmIRequest, _ call: CallContext) async throws -> WhoAmIResponse
+    func whoAmI(_ request: consuming WhoAmIRequest, _ call: CallContext) async throws -> WhoAmIResponse
   }
 
   /// Joins the methods with the code that serves them.

@@ -535,12 +535,12 @@ public enum BrokerAdminService {
   /// The code that serves `parley.broker.v1.BrokerAdminService`.
   public protocol Handlers: Sendable {
     /// Lists what was handed out and denied, newest first, by user, by capability, or both.
-    func getLedger(_ request: GetLedgerRequest, _ call: CallContext) async throws -> GetLedgerResponse
+    func getLedger(_ request: consuming GetLedgerRequest, _ call: CallContext) async throws -> GetLedgerResponse
     /// Stops or resumes the handing out of tokens, on every copy: whoever asks after this has answered gets none. Tokens handed out
     /// before stay valid until they run out.
-    func setKillSwitch(_ request: SetKillSwitchRequest, _ call: CallContext) async throws -> SetKillSwitchResponse
+    func setKillSwitch(_ request: consuming SetKillSwitchRequest, _ call: CallContext) async throws -> SetKillSwitchResponse
     /// Lists the switches that were ever set.
-    func getKillSwitches(_ request: GetKillSwitchesRequest, _ call: CallContext) async throws -> GetKillSwitchesResponse
+    func getKillSwitches(_ request: consuming GetKillSwitchesRequest, _ call: CallContext) async throws -> GetKillSwitchesResponse
   }
 
   /// Joins the methods with the code that serves them.

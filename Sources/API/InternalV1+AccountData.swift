@@ -369,9 +369,9 @@ public enum AccountDataService {
     ///
     /// Calls with one `work_id` are one deletion: the counts are those of all of them together, so that an answer that was lost is told
     /// again. A call that fails has deleted what it could; the next one goes on.
-    func delete(_ request: DeleteRequest, _ call: CallContext) async throws -> DeleteResponse
+    func delete(_ request: consuming DeleteRequest, _ call: CallContext) async throws -> DeleteResponse
     /// Counts what the service keeps of a person now.
-    func report(_ request: ReportRequest, _ call: CallContext) async throws -> ReportResponse
+    func report(_ request: consuming ReportRequest, _ call: CallContext) async throws -> ReportResponse
   }
 
   /// Joins the methods with the code that serves them.

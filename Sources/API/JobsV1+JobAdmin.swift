@@ -1085,19 +1085,19 @@ public enum JobAdminService {
   /// The code that serves `parley.jobs.v1.JobAdminService`.
   public protocol Handlers: Sendable {
     /// Lists jobs in about the order in which they were enqueued. Jobs that are done are not kept.
-    func listJobs(_ request: ListJobsRequest, _ call: CallContext) async throws -> ListJobsResponse
+    func listJobs(_ request: consuming ListJobsRequest, _ call: CallContext) async throws -> ListJobsResponse
     /// Shows one job with its finished steps.
-    func getJob(_ request: GetJobRequest, _ call: CallContext) async throws -> GetJobResponse
+    func getJob(_ request: consuming GetJobRequest, _ call: CallContext) async throws -> GetJobResponse
     /// Lets a dead job live again with all its attempts, or a waiting one run at once. Its finished steps are not done again.
-    func retryJob(_ request: RetryJobRequest, _ call: CallContext) async throws -> RetryJobResponse
+    func retryJob(_ request: consuming RetryJobRequest, _ call: CallContext) async throws -> RetryJobResponse
     /// Removes jobs for good: dead ones, or named ones that wait. What runs stays.
-    func purgeJobs(_ request: PurgeJobsRequest, _ call: CallContext) async throws -> PurgeJobsResponse
+    func purgeJobs(_ request: consuming PurgeJobsRequest, _ call: CallContext) async throws -> PurgeJobsResponse
     /// Lists the queues that hold jobs or are paused.
-    func listQueues(_ request: ListQueuesRequest, _ call: CallContext) async throws -> ListQueuesResponse
+    func listQueues(_ request: consuming ListQueuesRequest, _ call: CallContext) async throws -> ListQueuesResponse
     /// Stops the starting of a queue's jobs, on every copy; what runs goes on.
-    func pauseQueue(_ request: PauseQueueRequest, _ call: CallContext) async throws -> PauseQueueResponse
+    func pauseQueue(_ request: consuming PauseQueueRequest, _ call: CallContext) async throws -> PauseQueueResponse
     /// Ends a pause.
-    func resumeQueue(_ request: ResumeQueueRequest, _ call: CallContext) async throws -> ResumeQueueResponse
+    func resumeQueue(_ request: consuming ResumeQueueRequest, _ call: CallContext) async throws -> ResumeQueueResponse
   }
 
   /// Joins the methods with the code that serves them.

@@ -395,9 +395,9 @@ public enum IdentityService {
   /// The code that serves `parley.onboarding.v1.IdentityService`.
   public protocol Handlers: Sendable {
     /// Tells them. NOT_FOUND before anything was understood.
-    func getIdentity(_ request: GetIdentityRequest, _ call: CallContext) async throws -> GetIdentityResponse
+    func getIdentity(_ request: consuming GetIdentityRequest, _ call: CallContext) async throws -> GetIdentityResponse
     /// Puts the caller's word in the place of what was understood. It stays whatever is understood later, until it is taken back.
-    func correctIdentity(_ request: CorrectIdentityRequest, _ call: CallContext) async throws -> CorrectIdentityResponse
+    func correctIdentity(_ request: consuming CorrectIdentityRequest, _ call: CallContext) async throws -> CorrectIdentityResponse
   }
 
   /// Joins the methods with the code that serves them.

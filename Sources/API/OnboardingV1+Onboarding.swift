@@ -2281,35 +2281,35 @@ public enum OnboardingService {
   /// The code that serves `parley.onboarding.v1.OnboardingService`.
   public protocol Handlers: Sendable {
     /// Lists the steps, in their order.
-    func listSteps(_ request: ListStepsRequest, _ call: CallContext) async throws -> ListStepsResponse
+    func listSteps(_ request: consuming ListStepsRequest, _ call: CallContext) async throws -> ListStepsResponse
     /// Keeps one answer of the caller's. A later one to the same step takes its place; an earlier one that comes late changes nothing.
-    func saveAnswer(_ request: SaveAnswerRequest, _ call: CallContext) async throws -> SaveAnswerResponse
+    func saveAnswer(_ request: consuming SaveAnswerRequest, _ call: CallContext) async throws -> SaveAnswerResponse
     /// Tells what the caller has answered so far.
-    func getProgress(_ request: GetProgressRequest, _ call: CallContext) async throws -> GetProgressResponse
+    func getProgress(_ request: consuming GetProgressRequest, _ call: CallContext) async throws -> GetProgressResponse
     /// Keeps what somebody has answered who has no account yet. Recordings stay on the device.
-    func saveAnonymousProgress(_ request: SaveAnonymousProgressRequest, _ call: CallContext) async throws -> SaveAnonymousProgressResponse
+    func saveAnonymousProgress(_ request: consuming SaveAnonymousProgressRequest, _ call: CallContext) async throws -> SaveAnonymousProgressResponse
     /// Tells what was kept under a key. It is not called by GET: the key belongs in no URL.
-    func getAnonymousProgress(_ request: GetAnonymousProgressRequest, _ call: CallContext) async throws -> GetAnonymousProgressResponse
+    func getAnonymousProgress(_ request: consuming GetAnonymousProgressRequest, _ call: CallContext) async throws -> GetAnonymousProgressResponse
     /// Makes what was kept under a key the caller's own. Of two answers to one step the later one stays.
-    func claimAnonymousProgress(_ request: ClaimAnonymousProgressRequest, _ call: CallContext) async throws -> ClaimAnonymousProgressResponse
+    func claimAnonymousProgress(_ request: consuming ClaimAnonymousProgressRequest, _ call: CallContext) async throws -> ClaimAnonymousProgressResponse
     /// Takes a recording of up to 10 MB in pieces. A stream that broke is resumed: `GetUpload` tells how far it had come.
     func uploadRecording(_ requests: RequestStream<UploadRecordingRequest>, _ call: CallContext) async throws -> UploadRecordingResponse
     /// Tells how much of a recording has arrived.
-    func getUpload(_ request: GetUploadRequest, _ call: CallContext) async throws -> GetUploadResponse
+    func getUpload(_ request: consuming GetUploadRequest, _ call: CallContext) async throws -> GetUploadResponse
     /// Takes all answers at once. When it answers with success, all of them are durable.
     ///
     /// The same content again is answered from the first time; other content is ABORTED `SUBMISSION_RUNNING` while work on the first is
     /// going on, and takes its place afterwards. Messages of up to 64 MiB; a larger one is RESOURCE_EXHAUSTED `REQUEST_TOO_LARGE`, and its
     /// recordings go through `UploadRecording`.
-    func complete(_ request: CompleteRequest, _ call: CallContext) async throws -> CompleteResponse
+    func complete(_ request: consuming CompleteRequest, _ call: CallContext) async throws -> CompleteResponse
     /// Tells how far the work on a submission of the caller's has come.
-    func getSubmission(_ request: GetSubmissionRequest, _ call: CallContext) async throws -> GetSubmissionResponse
+    func getSubmission(_ request: consuming GetSubmissionRequest, _ call: CallContext) async throws -> GetSubmissionResponse
     /// Tells it as it goes on, and ends with the work. A stream that broke goes on behind the place that it had come to.
     func watchSubmission(_ request: WatchSubmissionRequest, _ responses: ResponseWriter<WatchSubmissionResponse>, _ call: CallContext) async throws
     /// Has the caller's stored answers understood once more. NOT_FOUND when there are none.
-    func reExtract(_ request: ReExtractRequest, _ call: CallContext) async throws -> ReExtractResponse
+    func reExtract(_ request: consuming ReExtractRequest, _ call: CallContext) async throws -> ReExtractResponse
     /// Writes down what is said in a recording of up to 25 MiB. Nothing of it is kept.
-    func transcribe(_ request: TranscribeRequest, _ call: CallContext) async throws -> TranscribeResponse
+    func transcribe(_ request: consuming TranscribeRequest, _ call: CallContext) async throws -> TranscribeResponse
   }
 
   /// Joins the methods with the code that serves them.

@@ -428,13 +428,13 @@ public enum OnboardingAdminService {
   /// The code that serves `parley.onboarding.v1.OnboardingAdminService`.
   public protocol Handlers: Sendable {
     /// Tells how far somebody's submission has come, recording by recording.
-    func inspectOnboarding(_ request: InspectOnboardingRequest, _ call: CallContext) async throws -> InspectOnboardingResponse
+    func inspectOnboarding(_ request: consuming InspectOnboardingRequest, _ call: CallContext) async throws -> InspectOnboardingResponse
     /// Has recordings written down again whose words are missing: those that failed, and with `silent_too` those without speech.
-    func retryTranscription(_ request: RetryTranscriptionRequest, _ call: CallContext) async throws -> RetryTranscriptionResponse
+    func retryTranscription(_ request: consuming RetryTranscriptionRequest, _ call: CallContext) async throws -> RetryTranscriptionResponse
     /// Has somebody's answers understood once more.
-    func retryIdentityExtraction(_ request: RetryIdentityExtractionRequest, _ call: CallContext) async throws -> RetryIdentityExtractionResponse
+    func retryIdentityExtraction(_ request: consuming RetryIdentityExtractionRequest, _ call: CallContext) async throws -> RetryIdentityExtractionResponse
     /// Has a voice made for somebody whose voice could not be made.
-    func retryVoiceClone(_ request: RetryVoiceCloneRequest, _ call: CallContext) async throws -> RetryVoiceCloneResponse
+    func retryVoiceClone(_ request: consuming RetryVoiceCloneRequest, _ call: CallContext) async throws -> RetryVoiceCloneResponse
   }
 
   /// Joins the methods with the code that serves them.

@@ -690,15 +690,15 @@ public enum VoiceService {
   /// The code that serves `parley.onboarding.v1.VoiceService`.
   public protocol Handlers: Sendable {
     /// Tells of the caller's voice and consent.
-    func getVoice(_ request: GetVoiceRequest, _ call: CallContext) async throws -> GetVoiceResponse
+    func getVoice(_ request: consuming GetVoiceRequest, _ call: CallContext) async throws -> GetVoiceResponse
     /// Records that the caller agrees. It makes no voice by itself.
-    func giveVoiceConsent(_ request: GiveVoiceConsentRequest, _ call: CallContext) async throws -> GiveVoiceConsentResponse
+    func giveVoiceConsent(_ request: consuming GiveVoiceConsentRequest, _ call: CallContext) async throws -> GiveVoiceConsentResponse
     /// Records that the caller agrees no more. The voice is deleted at the provider, as often as it takes.
-    func withdrawVoiceConsent(_ request: WithdrawVoiceConsentRequest, _ call: CallContext) async throws -> WithdrawVoiceConsentResponse
+    func withdrawVoiceConsent(_ request: consuming WithdrawVoiceConsentRequest, _ call: CallContext) async throws -> WithdrawVoiceConsentResponse
     /// Has a voice made anew of the stored recordings, once a calendar month at most; the first one does not count. The old one is deleted.
-    func cloneVoice(_ request: CloneVoiceRequest, _ call: CallContext) async throws -> CloneVoiceResponse
+    func cloneVoice(_ request: consuming CloneVoiceRequest, _ call: CallContext) async throws -> CloneVoiceResponse
     /// Lists the caller's recordings, each with a URL that serves for 15 minutes where the store can make one.
-    func listVoiceClips(_ request: ListVoiceClipsRequest, _ call: CallContext) async throws -> ListVoiceClipsResponse
+    func listVoiceClips(_ request: consuming ListVoiceClipsRequest, _ call: CallContext) async throws -> ListVoiceClipsResponse
   }
 
   /// Joins the methods with the code that serves them.

@@ -12,6 +12,7 @@ public final class RPCServer: Sendable {
   let loops: [ServerLoop]
   private let listeners = Mutex<[Listener]>([])
   private let gate: AcceptGate
+  private let large: LargeRequests
   private let events: RPCServerEvents
 
   /// A server that does not listen yet.
@@ -43,6 +44,7 @@ public final class RPCServer: Sendable {
     let gate = AcceptGate(configuration.accept)
     let budgets = ServerBudgets(configuration)
     self.gate = gate
+    large = budgets.large
     self.events = events
     loops = group.loops.map {
       ServerLoop(
@@ -91,6 +93,9 @@ public final class RPCServer: Sendable {
     server.loop.takeLoad()
     server.serve(descriptor, from: peer, tls: tls)
   }
+
+  /// The bytes of large requests that are let in, and how many wait for their turn. May be asked for on any thread.
+  public var largeRequests: (bytes: Int, waiting: Int) { large.usage }
 
   /// Whose handler keeps `loop` busy, as far as it is known. May be called from any thread.
   public func handler(on loop: EventLoop) -> HandlerTrace? { loops.first { $0.loop === loop }?.running.trace(loop.pulse) }

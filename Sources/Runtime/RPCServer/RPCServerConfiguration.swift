@@ -11,6 +11,10 @@ public struct RPCServerConfiguration: Sendable {
   public var maximumRequestBytes = 4 << 20
   /// The largest body of a plain HTTP request, in bytes. A larger one is answered with 413.
   public var maximumHTTPBodyBytes = 1 << 20
+  /// Bytes that requests larger than ``maximumRequestBytes`` may come to in the process at once, where a method or a route takes
+  /// such, from before they are let in until they have been worked on. The next one waits for its turn; one that alone is larger has
+  /// it alone.
+  public var largeRequestBytes = 128 << 20
   /// The time a call may take whatever its caller allows, or nil for no bound. A streaming call is bound only by its caller's
   /// deadline, and by this when that is longer.
   public var maximumCallDuration: Duration? = nil

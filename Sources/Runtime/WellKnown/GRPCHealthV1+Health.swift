@@ -235,9 +235,9 @@ extension GRPCHealthV1 {
     /// The code that serves `grpc.health.v1.Health`.
     public protocol Handlers: Sendable {
       /// The health of one service; NOT_FOUND for one that the server does not know.
-      func check(_ request: GRPCHealthV1.HealthCheckRequest, _ call: CallContext) async throws -> GRPCHealthV1.HealthCheckResponse
+      func check(_ request: consuming GRPCHealthV1.HealthCheckRequest, _ call: CallContext) async throws -> GRPCHealthV1.HealthCheckResponse
       /// The health of all services.
-      func list(_ request: GRPCHealthV1.HealthListRequest, _ call: CallContext) async throws -> GRPCHealthV1.HealthListResponse
+      func list(_ request: consuming GRPCHealthV1.HealthListRequest, _ call: CallContext) async throws -> GRPCHealthV1.HealthListResponse
       /// The health of one service now and at every change.
       func watch(_ request: GRPCHealthV1.HealthCheckRequest, _ responses: ResponseWriter<GRPCHealthV1.HealthCheckResponse>, _ call: CallContext) async throws
     }

@@ -148,7 +148,7 @@ extension OpenTelemetryProtoCollectorTraceV1 {
     /// The code that serves `opentelemetry.proto.collector.trace.v1.TraceService`.
     public protocol Handlers: Sendable {
       /// Hands spans over.
-      func export(_ request: OpenTelemetryProtoCollectorTraceV1.ExportTraceServiceRequest, _ call: CallContext) async throws -> OpenTelemetryProtoCollectorTraceV1.ExportTraceServiceResponse
+      func export(_ request: consuming OpenTelemetryProtoCollectorTraceV1.ExportTraceServiceRequest, _ call: CallContext) async throws -> OpenTelemetryProtoCollectorTraceV1.ExportTraceServiceResponse
     }
 
     /// Joins the methods with the code that serves them.

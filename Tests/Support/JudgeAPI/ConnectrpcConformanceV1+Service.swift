@@ -1337,7 +1337,7 @@ extension ConnectrpcConformanceV1 {
     /// The code that serves `connectrpc.conformance.v1.ConformanceService`.
     public protocol Handlers: Sendable {
       /// One request, one response.
-      func unary(_ request: ConnectrpcConformanceV1.UnaryRequest, _ call: CallContext) async throws -> ConnectrpcConformanceV1.UnaryResponse
+      func unary(_ request: consuming ConnectrpcConformanceV1.UnaryRequest, _ call: CallContext) async throws -> ConnectrpcConformanceV1.UnaryResponse
       /// One request, many responses.
       func serverStream(_ request: ConnectrpcConformanceV1.ServerStreamRequest, _ responses: ResponseWriter<ConnectrpcConformanceV1.ServerStreamResponse>, _ call: CallContext) async throws
       /// Many requests, one response; the first request says how.
@@ -1345,9 +1345,9 @@ extension ConnectrpcConformanceV1 {
       /// Many each way; the first request says how.
       func bidiStream(_ requests: RequestStream<ConnectrpcConformanceV1.BidiStreamRequest>, _ responses: ResponseWriter<ConnectrpcConformanceV1.BidiStreamResponse>, _ call: CallContext) async throws
       /// Always UNIMPLEMENTED.
-      func unimplemented(_ request: ConnectrpcConformanceV1.UnimplementedRequest, _ call: CallContext) async throws -> ConnectrpcConformanceV1.UnimplementedResponse
+      func unimplemented(_ request: consuming ConnectrpcConformanceV1.UnimplementedRequest, _ call: CallContext) async throws -> ConnectrpcConformanceV1.UnimplementedResponse
       /// As Unary, and it may be called by GET.
-      func idempotentUnary(_ request: ConnectrpcConformanceV1.IdempotentUnaryRequest, _ call: CallContext) async throws -> ConnectrpcConformanceV1.IdempotentUnaryResponse
+      func idempotentUnary(_ request: consuming ConnectrpcConformanceV1.IdempotentUnaryRequest, _ call: CallContext) async throws -> ConnectrpcConformanceV1.IdempotentUnaryResponse
     }
 
     /// Joins the methods with the code that serves them.

@@ -52,11 +52,11 @@ extension GRPCTesting {
     /// The code that serves `grpc.testing.TestService`.
     public protocol Handlers: Sendable {
       /// Nothing in, nothing out.
-      func emptyCall(_ request: GRPCTesting.Empty, _ call: CallContext) async throws -> GRPCTesting.Empty
+      func emptyCall(_ request: consuming GRPCTesting.Empty, _ call: CallContext) async throws -> GRPCTesting.Empty
       /// One request, one response of the size it asks for.
-      func unaryCall(_ request: GRPCTesting.SimpleRequest, _ call: CallContext) async throws -> GRPCTesting.SimpleResponse
+      func unaryCall(_ request: consuming GRPCTesting.SimpleRequest, _ call: CallContext) async throws -> GRPCTesting.SimpleResponse
       /// The same, without side effects: an answer may come from a cache.
-      func cacheableUnaryCall(_ request: GRPCTesting.SimpleRequest, _ call: CallContext) async throws -> GRPCTesting.SimpleResponse
+      func cacheableUnaryCall(_ request: consuming GRPCTesting.SimpleRequest, _ call: CallContext) async throws -> GRPCTesting.SimpleResponse
       /// One request, the responses that it lists.
       func streamingOutputCall(_ request: GRPCTesting.StreamingOutputCallRequest, _ responses: ResponseWriter<GRPCTesting.StreamingOutputCallResponse>, _ call: CallContext) async throws
       /// Many requests, their total size in one response.
@@ -66,7 +66,7 @@ extension GRPCTesting {
       /// Answers all requests after the last of them.
       func halfDuplexCall(_ requests: RequestStream<GRPCTesting.StreamingOutputCallRequest>, _ responses: ResponseWriter<GRPCTesting.StreamingOutputCallResponse>, _ call: CallContext) async throws
       /// A method that servers do not implement.
-      func unimplementedCall(_ request: GRPCTesting.Empty, _ call: CallContext) async throws -> GRPCTesting.Empty
+      func unimplementedCall(_ request: consuming GRPCTesting.Empty, _ call: CallContext) async throws -> GRPCTesting.Empty
     }
 
     /// Joins the methods with the code that serves them.
@@ -152,7 +152,7 @@ extension GRPCTesting {
     /// The code that serves `grpc.testing.UnimplementedService`.
     public protocol Handlers: Sendable {
       /// A method of a service that is not there.
-      func unimplementedCall(_ request: GRPCTesting.Empty, _ call: CallContext) async throws -> GRPCTesting.Empty
+      func unimplementedCall(_ request: consuming GRPCTesting.Empty, _ call: CallContext) async throws -> GRPCTesting.Empty
     }
 
     /// Joins the methods with the code that serves them.

@@ -1684,19 +1684,19 @@ public enum EchoService {
   /// The code that serves `parley.testing.v1.EchoService`.
   public protocol Handlers: Sendable {
     /// Returns the request.
-    func echo(_ request: EchoRequest, _ call: CallContext) async throws -> EchoResponse
+    func echo(_ request: consuming EchoRequest, _ call: CallContext) async throws -> EchoResponse
     /// Returns a tree: a message that contains itself.
-    func echoTree(_ request: EchoTreeRequest, _ call: CallContext) async throws -> EchoTreeResponse
+    func echoTree(_ request: consuming EchoTreeRequest, _ call: CallContext) async throws -> EchoTreeResponse
     /// Returns any JSON object.
-    func echoStruct(_ request: EchoStructRequest, _ call: CallContext) async throws -> EchoStructResponse
+    func echoStruct(_ request: consuming EchoStructRequest, _ call: CallContext) async throws -> EchoStructResponse
     /// Returns the descriptor of a file.
-    func echoDescriptor(_ request: EchoDescriptorRequest, _ call: CallContext) async throws -> EchoDescriptorResponse
+    func echoDescriptor(_ request: consuming EchoDescriptorRequest, _ call: CallContext) async throws -> EchoDescriptorResponse
     /// Fails with the status that it is given.
-    func fail(_ request: FailRequest, _ call: CallContext) async throws -> FailResponse
+    func fail(_ request: consuming FailRequest, _ call: CallContext) async throws -> FailResponse
     /// Answers only when the call is cancelled or its deadline passes.
-    func sleep(_ request: SleepRequest, _ call: CallContext) async throws -> SleepResponse
+    func sleep(_ request: consuming SleepRequest, _ call: CallContext) async throws -> SleepResponse
     /// Returns the metadata of the call, and sends some.
-    func metadata(_ request: MetadataRequest, _ call: CallContext) async throws -> MetadataResponse
+    func metadata(_ request: consuming MetadataRequest, _ call: CallContext) async throws -> MetadataResponse
     /// Counts up to a number.
     func count(_ request: CountRequest, _ responses: ResponseWriter<CountResponse>, _ call: CallContext) async throws
     /// Adds up what it is sent.
@@ -1704,7 +1704,7 @@ public enum EchoService {
     /// Returns each message as it comes.
     func chat(_ requests: RequestStream<ChatRequest>, _ responses: ResponseWriter<ChatResponse>, _ call: CallContext) async throws
     /// May be called with a session only.
-    func guarded(_ request: GuardedRequest, _ call: CallContext) async throws -> GuardedResponse
+    func guarded(_ request: consuming GuardedRequest, _ call: CallContext) async throws -> GuardedResponse
   }
 
   /// Joins the methods with the code that serves them.

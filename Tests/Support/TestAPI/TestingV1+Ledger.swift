@@ -276,9 +276,9 @@ public enum LedgerService {
     /// Posts an entry and both balances in one transaction; answers once that is committed.
     ///
     /// The same key with the same contents is answered as before and changes nothing; with other contents it is ALREADY_EXISTS.
-    func post(_ request: PostRequest, _ call: CallContext) async throws -> PostResponse
+    func post(_ request: consuming PostRequest, _ call: CallContext) async throws -> PostResponse
     /// Reads one entry back; NOT_FOUND when there is none of that key.
-    func getEntry(_ request: GetEntryRequest, _ call: CallContext) async throws -> GetEntryResponse
+    func getEntry(_ request: consuming GetEntryRequest, _ call: CallContext) async throws -> GetEntryResponse
   }
 
   /// Joins the methods with the code that serves them.

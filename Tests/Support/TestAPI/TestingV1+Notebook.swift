@@ -744,21 +744,21 @@ public enum NotebookService {
   /// The code that serves `parley.testing.v1.NotebookService`.
   public protocol Handlers: Sendable {
     /// Writes a note, once for each key.
-    func createNote(_ request: CreateNoteRequest, _ call: CallContext) async throws -> CreateNoteResponse
+    func createNote(_ request: consuming CreateNoteRequest, _ call: CallContext) async throws -> CreateNoteResponse
     /// Writes several notes, and says how many were written. The key may be left out.
-    func importNotes(_ request: ImportNotesRequest, _ call: CallContext) async throws -> ImportNotesResponse
+    func importNotes(_ request: consuming ImportNotesRequest, _ call: CallContext) async throws -> ImportNotesResponse
     /// Tells a note; NOT_FOUND for everybody but its owner.
-    func getNote(_ request: GetNoteRequest, _ call: CallContext) async throws -> GetNoteResponse
+    func getNote(_ request: consuming GetNoteRequest, _ call: CallContext) async throws -> GetNoteResponse
     /// Lists the caller's notes, the latest first.
-    func listNotes(_ request: ListNotesRequest, _ call: CallContext) async throws -> ListNotesResponse
+    func listNotes(_ request: consuming ListNotesRequest, _ call: CallContext) async throws -> ListNotesResponse
     /// Streams the caller's notes.
     func readNotes(_ request: ReadNotesRequest, _ responses: ResponseWriter<ReadNotesResponse>, _ call: CallContext) async throws
     /// Counts the notes of anybody, for another service.
-    func countNotes(_ request: CountNotesRequest, _ call: CallContext) async throws -> CountNotesResponse
+    func countNotes(_ request: consuming CountNotesRequest, _ call: CallContext) async throws -> CountNotesResponse
     /// Removes the notes of anybody, for an operator.
-    func removeNotes(_ request: RemoveNotesRequest, _ call: CallContext) async throws -> RemoveNotesResponse
+    func removeNotes(_ request: consuming RemoveNotesRequest, _ call: CallContext) async throws -> RemoveNotesResponse
     /// Tells anybody that the service is there.
-    func knock(_ request: KnockRequest, _ call: CallContext) async throws -> KnockResponse
+    func knock(_ request: consuming KnockRequest, _ call: CallContext) async throws -> KnockResponse
   }
 
   /// Joins the methods with the code that serves them.

@@ -88,7 +88,7 @@ public enum PaidService {
   /// The code that serves `parley.testing.v1.PaidService`.
   public protocol Handlers: Sendable {
     /// Tells who calls.
-    func read(_ request: ReadRequest, _ call: CallContext) async throws -> ReadResponse
+    func read(_ request: consuming ReadRequest, _ call: CallContext) async throws -> ReadResponse
   }
 
   /// Joins the methods with the code that serves them.

@@ -108,7 +108,11 @@ struct ServiceWriter {
     out.block("\(visibility) protocol Handlers: Sendable {") { out in
       for method in methods {
         out.document(method.comment, fallback: "`\(method.proto.name ?? "")`.")
-        let requests = method.isClientStreaming ? "_ requests: RequestStream<\(method.request)>" : "_ request: \(method.request)"
+        // What takes a request may let go of it before its answer is there.
+        let ownership = method.isClientStreaming || method.isServerStreaming ? "" : "consuming "
+        let requests =
+          method.isClientStreaming
+          ? "_ requests: RequestStream<\(method.request)>" : "_ request: \(ownership)\(method.request)"
         let responses = method.isServerStreaming ? ", _ responses: ResponseWriter<\(method.response)>" : ""
         let result = method.isServerStreaming ? "" : " -> \(method.response)"
         out.line("func \(SwiftNames.escaped(method.name))(\(requests)\(responses), _ call: CallContext) async throws\(result)")

@@ -86,6 +86,9 @@ extension StandardKeys {
       "maximumHTTPBodyBytes", \.maximumHTTPBodyBytes, 1...(1 << 30), named: "httpBodyBytes",
       "Bytes of the largest body of a plain HTTP request."),
     .init(
+      "largeRequestBytes", \.largeRequestBytes, 1_024...(1 << 40),
+      "Bytes of requests larger than maxRequestBytes, of methods that take such, in the process at once; others wait."),
+    .init(
       "maximumRunningHandlers", \.maximumRunningHandlers, 1...10_000_000, named: "runningHandlers",
       "Handlers that may run at once in the process."),
     .init(

@@ -109,13 +109,13 @@ struct ServerAssembly {
 }
 
 extension RPCServerConfiguration {
-  /// A method or a route that takes more than others gets the room for it: twice its largest request for one connection, since only
-  /// half of that is for requests that are waited for whole, and for two of them at once in the process; others wait.
+  /// A method or a route that takes more than others gets the room for it: two of its largest requests at once in the process, which
+  /// may be of one connection; others wait. Half of what a connection may hold is for requests that are waited for whole.
   fileprivate mutating func makeRoom(for parts: ServiceParts) {
     let methods = parts.services.flatMap(\.methods).compactMap { $0.requestLimit?.bytes }
-    guard let largest = (methods + parts.http.compactMap(\.maximumBodyBytes)).max(), largest > http2.requestBytes / 4
-    else { return }
-    http2.requestBytes = max(http2.requestBytes, 2 * largest + (1 << 20))
-    http2.processRequestBytes = max(http2.processRequestBytes, 2 * http2.requestBytes)
+    guard let largest = (methods + parts.http.compactMap(\.maximumBodyBytes)).max(), largest > maximumRequestBytes else { return }
+    largeRequestBytes = max(largeRequestBytes, 2 * largest)
+    http2.requestBytes = max(http2.requestBytes, 2 * largeRequestBytes + (1 << 20))
+    http2.processRequestBytes = max(http2.processRequestBytes, http2.requestBytes)
   }
 }

@@ -11,6 +11,8 @@ struct ServerMetrics: Sendable {
   private let unexpected: PrometheusCounter
   private let streams: [String: PrometheusGauge]
   private let handlers: [String: PrometheusGauge]
+  private let largeBytes: PrometheusGauge
+  private let largeWaiting: PrometheusGauge
   private let http2: HTTP2Counters
   private let shed: [ShedReason: PrometheusCounter]
   private let refused: (full: PrometheusCounter, address: PrometheusCounter, descriptors: PrometheusCounter)
@@ -24,6 +26,10 @@ struct ServerMetrics: Sendable {
       Dictionary(
         loops.loops.map { ($0.name, registry.gauge(name, help: help, labels: [("loop", $0.name)])) }, uniquingKeysWith: { $1 })
     }
+    largeBytes = registry.gauge(
+      "parley_server_large_request_bytes", help: "Bytes of large requests that are let in, looked at four times a second.")
+    largeWaiting = registry.gauge(
+      "parley_server_large_requests_waiting", help: "Large requests that wait for their turn, looked at four times a second.")
     http2 = HTTP2Counters(registry)
     shed = Dictionary(
       uniqueKeysWithValues: ShedReason.allCases.map {
@@ -77,6 +83,9 @@ struct ServerMetrics: Sendable {
   /// Takes note of what goes on on the loop that the caller is on.
   func look(_ server: RPCServer, _ loop: EventLoop) {
     guard let counts = server.counts(on: loop) else { return }
+    let large = server.largeRequests
+    largeBytes.set(Double(large.bytes))
+    largeWaiting.set(Double(large.waiting))
     streams[loop.name]?.set(counts.streams)
     handlers[loop.name]?.set(counts.runningHandlers)
     http2.take(counts.http2, of: loop.name)

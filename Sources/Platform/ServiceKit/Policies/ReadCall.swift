@@ -28,7 +28,10 @@ final class ReadCall: ServerCall, @unchecked Sendable {
   }
 
   private static func first<M: Message>(_ type: M.Type, of call: any ServerCall) async throws(RPCError) -> any Message {
-    guard call.method.kind != .unary else { return try call.unaryRequest(type) }
+    guard call.method.kind != .unary else {
+      try await call.awaitRequest()
+      return try call.unaryRequest(type)
+    }
     guard let request = try await call.receive(type) else {
       throw RPCError(.unimplemented, "the call ended without a request message")
     }
@@ -44,6 +47,8 @@ final class ReadCall: ServerCall, @unchecked Sendable {
   // MARK: Messages
 
   func unaryRequest<M: Message>(_ type: M.Type) throws(RPCError) -> M { try taken(type) }
+
+  func letGoOfRequest() { inner.letGoOfRequest() }
 
   func receive<M: Message>(_ type: M.Type) async throws(RPCError) -> M? {
     isTaken ? try await inner.receive(type) : try taken(type)

@@ -228,6 +228,13 @@ package final class HTTP2Stream {
     return owner._withUnsafeGuaranteedRef { $0.openWindow(self, toHold: total) }
   }
 
+  /// Gives back the memory of what waits here, now that it has been read.
+  package func dropInbound() {
+    inbound.reset()
+    owner._withUnsafeGuaranteedRef { $0.countInbound(self) }
+    taken()
+  }
+
   /// What was to be held whole has been taken.
   package func taken() {
     guard admitted > 0 else { return }

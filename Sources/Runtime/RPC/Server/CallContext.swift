@@ -23,6 +23,10 @@ public struct CallContext: Sendable {
   /// Who the caller is by the certificate that its connection was opened with (mutual TLS), or nil.
   public var peerIdentity: PeerIdentity? { call.peer.identity }
 
+  /// Says that the request has been worked on and is kept no longer: where large ones wait for each other, the next one may come while
+  /// this call still waits for what its answer takes. A handler that does so takes its request as `consuming`, and consumes it.
+  public func letGoOfRequest() { call.letGoOfRequest() }
+
   /// Headers to send before the first message.
   public var initialMetadata: Metadata {
     get { call.initialMetadata }

@@ -46,6 +46,16 @@ public protocol ServerCall: AnyObject, Sendable {
   ///   ``StatusCode/resourceExhausted``.
   func unaryRequest<M: Message>(_ type: M.Type) throws(RPCError) -> M
 
+  /// Suspends until the one request of a unary call is there that began before it was: only calls do whose requests may be large.
+  /// One that is waits for its turn before it is let in.
+  ///
+  /// - Throws: ``RPCError``: it is too large, or nobody waits for the answer any more.
+  func awaitRequest() async throws(RPCError)
+
+  /// Says that the request has been worked on and is kept no longer, so that the next large one may come. Happens by itself when the
+  /// handler is done.
+  func letGoOfRequest()
+
   /// Hands over the one response of a unary call.
   func unaryResponse<M: Message>(_ message: M) throws(RPCError)
 
@@ -105,6 +115,10 @@ extension ServerCall {
   public var protocolName: String { "grpc" }
   /// None.
   public var query: String? { nil }
+  /// It is there.
+  public func awaitRequest() async throws(RPCError) {}
+  /// Nothing to let go of.
+  public func letGoOfRequest() {}
   /// Never.
   public func requestSlots(_ descriptor: MessageDescriptor) throws(RPCError) -> MessageSlots? { nil }
   /// Nothing to do.

@@ -25,7 +25,7 @@ public struct MethodRoute: Sendable {
   @inlinable
   public static func unary<Request, Response>(
     _ method: MethodDescriptor<Request, Response>,
-    _ handler: @escaping @Sendable (Request, CallContext) async throws -> Response
+    _ handler: @escaping @Sendable (consuming Request, CallContext) async throws -> Response
   ) -> MethodRoute {
     MethodRoute(method.info) { call in
       let request: Request
@@ -118,6 +118,9 @@ public struct ServiceRoutes: Sendable {
 
   /// These routes, with one method whose requests may be larger or must be smaller than others'.
   ///
+  /// Calls that may bring larger ones pass their interceptors before the request is received, and wait for each other when there are
+  /// too many: see ``CallContext/letGoOfRequest()``.
+  ///
   /// - Parameters:
   ///   - method: Its name, `Complete`. A name that the service does not have is a programmer's mistake.
   ///   - limit: The limit.
@@ -127,6 +130,12 @@ public struct ServiceRoutes: Sendable {
       preconditionFailure("\(descriptor.name) has no method \(method)")
     }
     routes.methods[index].requestLimit = limit
+    let serve = routes.methods[index].serve
+    routes.methods[index].serve = { call in
+      defer { call.letGoOfRequest() }
+      try await call.awaitRequest()
+      try await serve(call)
+    }
     return routes
   }
 

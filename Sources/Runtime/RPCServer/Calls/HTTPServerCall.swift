@@ -3,7 +3,8 @@ internal import EventLoop
 internal import HTTP2
 internal import RPC
 
-/// One plain HTTP request on one HTTP/2 stream. The handler runs once the request is whole.
+/// One plain HTTP request on one HTTP/2 stream. The handler runs once the request is whole, or where its route says so, as soon as its
+/// headers are there.
 // SAFETY: used on its loop only; the handler's task prefers it.
 final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
   private let server: ServerLoop
@@ -15,6 +16,9 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
   private var home: HTTP2Connection?
   private var isRunning = false
   private var isAnswered = false
+  /// What it holds of the room for large requests.
+  private var largeBytes = 0
+  private var bodyWaiters: [UnsafeContinuation<Void, Never>] = []
 
   init(on server: ServerLoop, _ handler: @escaping HTTPRoute.Handler, _ route: RouteEntry?) {
     self.server = server
@@ -26,11 +30,21 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
 
   func streamReceivedHeaders(_ stream: HTTP2Stream) {}
 
+  /// The route does without the body for now.
+  func begin(_ stream: HTTP2Stream) {
+    if beginsAtHeaders { start(stream) }
+  }
+
+  private var beginsAtHeaders: Bool { route?.http?.beginsAtHeaders ?? false }
+
   func streamReceivedData(_ stream: HTTP2Stream) {
     guard !isAnswered else { return stream.consume(stream.inbound.count) }
     if stream.inbound.count > maximumBodyBytes {
       answer(route?.http?.tooLarge ?? refusal(413, "content too large\n", stream), toHead: false)
       stream.consume(stream.inbound.count)
+      stopHandler()
+    } else if beginsAtHeaders {
+      wakeBodyWaiters()
     } else {
       stream.openWindow(toHold: expectedBytes(stream))
     }
@@ -46,6 +60,11 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
 
   func streamReceivedEnd(_ stream: HTTP2Stream) {
     guard !isAnswered else { return }
+    guard !beginsAtHeaders else { return wakeBodyWaiters() }
+    start(stream)
+  }
+
+  private func start(_ stream: HTTP2Stream) {
     guard server.hasRoom(on: stream), server.runningHandlers.take(1) else { return shed(.runningHandlers, stream) }
     let request = request(stream)
     isRunning = true
@@ -58,12 +77,59 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
     home?.runningHandlers += 1
   }
 
+  // MARK: A body that is asked for
+
+  /// The body, when all of it is there.
+  func wholeBody() async throws -> [UInt8] {
+    while let stream, !isAnswered {
+      let expected = expectedBody(stream)
+      if largeBytes == 0, expected > server.configuration.maximumRequestBytes {
+        guard let bytes = await server.large.enter(expected) else { throw CancellationError() }
+        largeBytes = bytes
+      } else if stream.isRemoteClosed {
+        let body = [UInt8](stream.inbound.bytes)
+        stream.dropInbound()
+        return body
+      } else {
+        stream.openWindow(toHold: expected)
+        await withUnsafeContinuation { bodyWaiters.append($0) }
+      }
+    }
+    throw CancellationError()
+  }
+
+  /// What the body comes to, as far as it is known. One without a length is taken for one that is not large until it is.
+  private func expectedBody(_ stream: HTTP2Stream) -> Int {
+    let (count, usual) = (stream.inbound.count, server.configuration.maximumRequestBytes)
+    if stream.isRemoteClosed { return count }
+    let hasLength = stream.headers.text(named: "content-length") != nil
+    return hasLength || largeBytes > 0 || count >= usual ? expectedBytes(stream) : min(usual, maximumBodyBytes)
+  }
+
+  func letGoOfBody() {
+    guard largeBytes > 0 else { return }
+    server.large.leave(largeBytes)
+    largeBytes = 0
+  }
+
+  private func wakeBodyWaiters() {
+    for waiter in bodyWaiters { waiter.resume() }
+    bodyWaiters.removeAll()
+  }
+
   func streamDrained(_ stream: HTTP2Stream) {}
 
   func streamOverBudget(_ stream: HTTP2Stream) {
     guard !isAnswered else { return }
     shed(.requestBytes, stream)
     stream.consume(stream.inbound.count)
+    stopHandler()
+  }
+
+  /// The request has its answer: what its handler still does is of no use.
+  private func stopHandler() {
+    task?.cancel()
+    wakeBodyWaiters()
   }
 
   private func shed(_ reason: ShedReason, _ stream: HTTP2Stream) {
@@ -74,7 +140,7 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
   func streamClosed(_ stream: HTTP2Stream, _ error: HTTP2ErrorCode) {
     self.stream = nil
     isAnswered = true
-    task?.cancel()
+    stopHandler()
   }
 
   private func refusal(
@@ -90,10 +156,12 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
     stream.headers.forEach { name, value, _ in
       headers.append((String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self)))
     }
-    return HTTPServerRequest(
+    var request = HTTPServerRequest(
       method: stream.headers.text(.method) ?? "GET", authority: stream.headers.text(.authority) ?? "", path: String(parts[0]),
-      query: parts.count > 1 ? String(parts[1]) : "", headers: headers, body: [UInt8](stream.inbound.bytes),
-      peer: ConnectionPeer.of(stream.connection))
+      query: parts.count > 1 ? String(parts[1]) : "", headers: headers,
+      body: beginsAtHeaders ? [] : [UInt8](stream.inbound.bytes), peer: ConnectionPeer.of(stream.connection))
+    if beginsAtHeaders { request.source = self }
+    return request
   }
 
   private func run(_ request: HTTPServerRequest) async {

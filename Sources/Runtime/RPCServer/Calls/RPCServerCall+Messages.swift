@@ -18,6 +18,7 @@ extension RPCServerCall {
 
   func unaryRequest<M: Message>(_ type: M.Type) throws(RPCError) -> M {
     guard let stream else { throw RPCError(.cancelled, "the caller is gone") }
+    defer { if beginsAtHeaders { stream.dropInbound() } }
     guard form.wire != .connectUnary else { return try bareRequest(stream) }
     let bytes = stream.inbound.bytes
     switch Envelope.parse(bytes, maximumBytes: maximumRequestBytes) {

@@ -42,7 +42,10 @@ extension RPCServerCall {
     }
   }
 
-  func finishRequest() { server.borrowedDecoder._withUnsafeGuaranteedRef { $0.finish() } }
+  func finishRequest() {
+    server.borrowedDecoder._withUnsafeGuaranteedRef { $0.finish() }
+    if beginsAtHeaders { stream?.dropInbound() }
+  }
 
   func responseSlots(_ descriptor: MessageDescriptor) throws(RPCError) -> SlotWriter? {
     // Who has to wait for room, or does without, is told so elsewhere.

@@ -30,7 +30,7 @@ extension RPCServerCall {
   }
 
   /// What was taken lets the peer send more, told once per suspension instead of once per message.
-  private func nextBytes(_ stream: HTTP2Stream, _ first: () -> Void = {}) async {
+  func nextBytes(_ stream: HTTP2Stream, _ first: () -> Void = {}) async {
     stream.openWindowForTaken()
     first()
     await withUnsafeContinuation { receivers.append($0) }

@@ -22,6 +22,10 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   var kind = MethodKind.unary
   /// The same of the largest request.
   var maximumRequestBytes = 0
+  /// The same of ``ServedMethod/beginsAtHeaders``.
+  var beginsAtHeaders = false
+  /// What it holds of the room for large requests.
+  var largeBytes = 0
   var form: CallForm
   /// The query and the message of a call that came by GET.
   var getCall: (query: String, message: [UInt8])?
@@ -105,6 +109,7 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
       stream.handler = call
       self.stream = nil
       call.open(stream)
+      call.begin(stream)
     case .refusedRPC(let error, let wire, let codec, let httpStatus):
       form.wire = wire
       form.codec = codec
@@ -122,15 +127,16 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
 
   private func begin() {
     maximumRequestBytes = route.unsafelyUnwrapped.maximumRequestBytes
+    beginsAtHeaders = route.unsafelyUnwrapped.beginsAtHeaders
     // Also before the request is whole: it may never become so.
     if deadline != nil { server.bound(self) }
-    if kind != .unary { start() }
+    if kind != .unary || beginsAtHeaders { start() }
   }
 
   func streamReceivedData(_ stream: HTTP2Stream) {
     guard !isAnswered else { return discardInput() }
     guard receivers.isEmpty else { return wake(&receivers) }
-    guard kind == .unary else { return }
+    guard kind == .unary, !beginsAtHeaders else { return }
     let limit = maximumRequestBytes
     guard form.wire != .connectUnary else { return receivedBody(stream, limit) }
     switch Envelope.parse(stream.inbound.bytes, maximumBytes: limit) {
@@ -158,7 +164,7 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   func streamReceivedEnd(_ stream: HTTP2Stream) {
     guard !isAnswered else { return }
     guard receivers.isEmpty else { return wake(&receivers) }
-    if kind == .unary { start() }
+    if kind == .unary && !beginsAtHeaders { start() }
   }
 
   func streamDrained(_ stream: HTTP2Stream) {

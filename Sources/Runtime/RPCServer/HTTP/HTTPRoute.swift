@@ -13,10 +13,27 @@ public struct HTTPServerRequest: Sendable {
   public let query: String
   /// The header fields in their order, names in lower case.
   public let headers: [(name: String, value: String)]
-  /// The body.
+  /// The body; empty where the route begins at the headers: see ``withBody(_:then:)``.
   public let body: [UInt8]
   /// The other end of the connection.
   public let peer: Peer
+
+  /// What brings the body, where it is not in ``body``.
+  var source: HTTPServerCall?
+
+  /// Takes a body that is let in now that whoever asks for it has judged the request: large ones wait for each other, as those of calls.
+  ///
+  /// - Parameters:
+  ///   - read: Makes something of the bytes. They are not kept beyond it.
+  ///   - use: Works on that. When it ends, the next large request may come: what still waits for other things belongs behind it.
+  /// - Throws: What `read` and `use` throw, or `CancellationError` when nobody waits for the answer any more.
+  public func withBody<Value, Result>(
+    _ read: (consuming [UInt8]) async throws -> Value, then use: (consuming Value) async throws -> Result
+  ) async throws -> Result {
+    guard let source else { return try await use(try await read(body)) }
+    defer { source.letGoOfBody() }
+    return try await use(try await read(try await source.wholeBody()))
+  }
 
   /// What stands in the place of `:name` in the path of the route: the last segment, as it was sent.
   public var lastSegment: String { path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? "" }
@@ -89,14 +106,18 @@ public struct HTTPRoute: Sendable {
   public let maximumBodyBytes: Int?
   /// What a larger body is answered with; nil for 413 and a line of text.
   public let tooLarge: HTTPServerResponse?
+  /// Whether the handler begins before the body is there, and asks for it when it has judged who sends it.
+  public let beginsAtHeaders: Bool
   /// What answers.
   public var handler: Handler
 
   /// Joins a path with what answers.
   public init(
-    _ path: String, maximumBodyBytes: Int? = nil, tooLarge: HTTPServerResponse? = nil, _ handler: @escaping Handler
+    _ path: String, maximumBodyBytes: Int? = nil, tooLarge: HTTPServerResponse? = nil, beginsAtHeaders: Bool = false,
+    _ handler: @escaping Handler
   ) {
     self.path = path
+    self.beginsAtHeaders = beginsAtHeaders
     self.maximumBodyBytes = maximumBodyBytes
     self.tooLarge = tooLarge
     self.handler = handler

@@ -11,6 +11,8 @@ final class ServedMethod: Sendable {
   let endsWithServer: Bool
   /// The largest request.
   let maximumRequestBytes: Int
+  /// Whether a call begins before its request is there: a stranger's large one is refused instead of received.
+  let beginsAtHeaders: Bool
   private let limit: RequestLimit?
 
   init(_ route: MethodRoute, maximumRequestBytes: Int) {
@@ -20,6 +22,7 @@ final class ServedMethod: Sendable {
     endsWithServer = route.endsWithServer
     limit = route.requestLimit
     self.maximumRequestBytes = limit?.bytes ?? maximumRequestBytes
+    beginsAtHeaders = kind == .unary && self.maximumRequestBytes > maximumRequestBytes
   }
 
   /// What a larger request of so many bytes is answered with; nil where it is not known how many.

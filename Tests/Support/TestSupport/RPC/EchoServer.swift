@@ -53,17 +53,18 @@ public final class EchoServer: Sendable {
   /// - Parameters:
   ///   - loops: How many loops serve.
   ///   - tls: Whether to encrypt, with a certificate of a fresh authority.
+  ///   - echoLimit: How large requests of `Echo` may be; nil for what holds for all.
   public static func start(
     loops: Int = 1, tls: Bool = false, on address: String = "127.0.0.1:0", handlers: EchoHandlers = EchoHandlers(),
     interceptors: [any ServerInterceptor] = [], http: [HTTPRoute] = [], fallback: HTTPRoute.Handler? = nil,
-    configuration: RPCServerConfiguration = .init()
+    configuration: RPCServerConfiguration = .init(), echoLimit: RequestLimit? = nil
   ) throws -> EchoServer {
-    try EchoServer(loops, tls, address, handlers, interceptors, http, fallback, configuration)
+    try EchoServer(loops, tls, address, handlers, interceptors, http, fallback, configuration, echoLimit)
   }
 
   private init(
     _ loops: Int, _ tls: Bool, _ address: String, _ handlers: EchoHandlers, _ interceptors: [any ServerInterceptor],
-    _ http: [HTTPRoute], _ fallback: HTTPRoute.Handler?, _ configuration: RPCServerConfiguration
+    _ http: [HTTPRoute], _ fallback: HTTPRoute.Handler?, _ configuration: RPCServerConfiguration, _ echoLimit: RequestLimit?
   ) throws {
     let record = Record()
     let (connections, refused) = (connections, refused)
@@ -78,8 +79,9 @@ public final class EchoServer: Sendable {
     events.unexpectedError = { _, error, id in record.incidents.withLock { $0.append(.init(id: id, error: error)) } }
     events.unexpectedHTTPError = { _, error, id in record.incidents.withLock { $0.append(.init(id: id, error: error)) } }
     group = try EventLoopGroup(count: loops, name: "echo")
+    let routes = EchoService.routes(handlers)
     server = RPCServer(
-      on: group, services: [EchoService.routes(handlers)].withReflection(), interceptors: interceptors, http: http,
+      on: group, services: [echoLimit.map { routes.limiting("Echo", to: $0) } ?? routes].withReflection(), interceptors: interceptors, http: http,
       fallback: fallback, configuration: configuration, events: events)
     var context: TLSContext?
     if tls {
@@ -111,6 +113,12 @@ public final class EchoServer: Sendable {
     return ClientChannel(to: target, on: group, configuration: configuration)
   }
 
+  /// Waits until so many large requests wait for their turn.
+  public func largeRequestsWait(_ count: Int) async throws {
+    for _ in 0..<1_000 where server.largeRequests.waiting != count { try await Task.sleep(for: .milliseconds(20)) }
+    guard server.largeRequests.waiting == count else { throw TimedOut("\(count) large requests that wait") }
+  }
+
   /// Drains and ends the loops. Afterwards no connection is open; whoever finds one throws.
   public func stop(within limit: Duration = .seconds(10)) async throws {
     await server.drain(within: limit)
@@ -133,11 +141,11 @@ extension EchoServer {
   public static func run(
     loops: Int = 1, tls: Bool = false, handlers: EchoHandlers = EchoHandlers(), interceptors: [any ServerInterceptor] = [],
     http: [HTTPRoute] = [], fallback: HTTPRoute.Handler? = nil, configuration: RPCServerConfiguration = .init(),
-    _ body: @escaping @Sendable (EchoServer, EventLoopGroup) async throws -> Void
+    echoLimit: RequestLimit? = nil, _ body: @escaping @Sendable (EchoServer, EventLoopGroup) async throws -> Void
   ) async throws {
     let server = try start(
       loops: loops, tls: tls, handlers: handlers, interceptors: interceptors, http: http, fallback: fallback,
-      configuration: configuration)
+      configuration: configuration, echoLimit: echoLimit)
     let clients = try EventLoopGroup(count: 1, name: "test")
     let result: Result<Void, any Error>
     do { result = .success(try await clients.loops[0].perform { try await body(server, clients) }) } catch {

@@ -1,4 +1,5 @@
 internal import ErrorReasons
+internal import EventLoop
 internal import JOSE
 internal import JSON
 internal import Limits
@@ -18,6 +19,7 @@ struct OnboardingHTTPRoutes: Sendable {
   let subscriptions: SubscriptionAuthenticator
   let limiter: any RateLimiter
   let proxies: TrustedProxies
+  let blocking: BlockingPool
   /// What opens the paths under `/debug`; nil keeps them closed.
   let debugToken: String?
   let now: @Sendable () -> Timestamp
@@ -50,14 +52,24 @@ struct OnboardingHTTPRoutes: Sendable {
   // MARK: What answers
 
   private func complete(_ request: HTTPServerRequest, _ caller: Caller) async throws -> HTTPServerResponse {
-    let message: CompleteRequest
-    do throws(DecodeError) {
-      message = try CompleteRequest(json: request.body, options: JSONDecodingOptions(ignoresUnknownFields: true))
-    } catch {
+    let accepted = try await request.withBody { bytes in
+      try await Self.message(bytes, blocking)
+    } then: { message in
+      try caller.mustOwn(message.userID)
+      return try await onboarding.accept(message, of: caller.userID)
+    }
+    return try Self.json(try await onboarding.result(of: accepted, for: caller.userID), emitsDefaults: true)
+  }
+
+  /// Read beside the loop, which 64 MiB of it would hold up.
+  private static func message(_ bytes: [UInt8], _ blocking: BlockingPool) async throws -> CompleteRequest {
+    do {
+      return try await blocking.run {
+        try CompleteRequest(json: bytes, options: JSONDecodingOptions(ignoresUnknownFields: true))
+      }
+    } catch let error as DecodeError {
       throw OnboardingRefusal.invalid(field: "body", "the body is not what is expected: \(error)").rpcError
     }
-    try caller.mustOwn(message.userID)
-    return try Self.json(try await onboarding.complete(message, of: caller.userID), emitsDefaults: true)
   }
 
   private func clone(_ request: HTTPServerRequest, _ caller: Caller) async throws -> HTTPServerResponse {
@@ -69,7 +81,7 @@ struct OnboardingHTTPRoutes: Sendable {
   }
 
   private func transcribe(_ request: HTTPServerRequest) async throws -> HTTPServerResponse {
-    try await words(of: try SentRecording(request))
+    try await request.withBody { try SentRecording($0, of: request) } then: { try await words(of: $0) }
   }
 
   private func words(of sent: SentRecording) async throws -> HTTPServerResponse {
@@ -81,13 +93,6 @@ struct OnboardingHTTPRoutes: Sendable {
 
   /// Somebody without an account has a recording written down: a few in a minute from one address, and nothing is kept.
   private func analyzeVoice(_ request: HTTPServerRequest) async throws -> HTTPServerResponse {
-    let sent = try SentRecording(request)
-    guard sent.bytes.count <= SubmissionLimits.recording else {
-      throw OnboardingRefusal.badRecording(field: "audio", word: "audio_too_large").rpcError
-    }
-    guard let session = sent.session, !session.isEmpty else {
-      throw OnboardingRefusal.invalid(field: "sessionId", "the session is missing").rpcError
-    }
     let answer = try await limiter.take(
       "analyze-voice/\(proxies.client(of: request).limitKey)", BucketRate(perMinute: 6, burst: 6), at: now())
     if let until = answer.refusedUntil {
@@ -98,7 +103,15 @@ struct OnboardingHTTPRoutes: Sendable {
           .retryInfo(until.duration(since: now())),
         ])
     }
-    return try await words(of: sent)
+    return try await request.withBody { try SentRecording($0, of: request) } then: { sent in
+      guard sent.bytes.count <= SubmissionLimits.recording else {
+        throw OnboardingRefusal.badRecording(field: "audio", word: "audio_too_large").rpcError
+      }
+      guard let session = sent.session, !session.isEmpty else {
+        throw OnboardingRefusal.invalid(field: "sessionId", "the session is missing").rpcError
+      }
+      return try await words(of: sent)
+    }
   }
 
   private static func json(_ message: some Message, emitsDefaults: Bool = false) throws -> HTTPServerResponse {
@@ -114,7 +127,9 @@ struct OnboardingHTTPRoutes: Sendable {
     let tooLarge = maximumBodyBytes.map { bytes in
       Self.failure(RequestLimit(bytes: bytes, alternative: "UploadRecording").refusal(OnboardingRefusal.domain))
     }
-    return HTTPRoute(path, maximumBodyBytes: maximumBodyBytes, tooLarge: tooLarge) { request in
+    return HTTPRoute(
+      path, maximumBodyBytes: maximumBodyBytes, tooLarge: tooLarge, beginsAtHeaders: maximumBodyBytes != nil
+    ) { request in
       guard request.method == method else {
         return .text(405, "method not allowed", headers: [("allow", "\(method), OPTIONS")])
       }

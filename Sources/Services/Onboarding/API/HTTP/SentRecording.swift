@@ -10,16 +10,16 @@ struct SentRecording {
   let session: String?
 
   /// - Throws: What is sent where there is none, or the form cannot be read.
-  init(_ request: HTTPServerRequest) throws {
+  init(_ body: [UInt8], of request: HTTPServerRequest) throws {
     let type = request.header("content-type") ?? ""
     let missing = OnboardingRefusal.invalid(field: "audio", "the recording is missing")
     guard type.lowercased().hasPrefix("multipart/form-data") else {
-      guard !request.body.isEmpty else { throw missing.rpcError }
-      (bytes, mediaType, session) = (request.body, Self.audio(type), request.queryValue("sessionId"))
+      guard !body.isEmpty else { throw missing.rpcError }
+      (bytes, mediaType, session) = (body, Self.audio(type), request.queryValue("sessionId"))
       return
     }
     let form: MultipartBody
-    do throws(MultipartError) { form = try MultipartBody(parsing: request.body, contentType: type) } catch {
+    do throws(MultipartError) { form = try MultipartBody(parsing: body, contentType: type) } catch {
       throw OnboardingRefusal.invalid(field: "body", "the form cannot be read: \(error.code)").rpcError
     }
     guard let part = form["audio"] ?? form["file"], !part.bytes.isEmpty else { throw missing.rpcError }

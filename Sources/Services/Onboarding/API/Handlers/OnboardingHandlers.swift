@@ -76,16 +76,32 @@ struct OnboardingHandlers: ParleyAPI.OnboardingService.Handlers {
 
   // MARK: Submissions
 
-  func complete(_ request: CompleteRequest, _ call: CallContext) async throws -> CompleteResponse {
-    try await complete(request, of: try call.caller.userID)
+  func complete(_ request: consuming CompleteRequest, _ call: CallContext) async throws -> CompleteResponse {
+    let user = try call.caller.userID
+    let accepted = try await accept(request, of: user)
+    call.letGoOfRequest()
+    return try await result(of: accepted, for: user)
   }
 
-  /// As ``complete(_:_:)``, for whoever has been let in.
-  func complete(_ request: CompleteRequest, of user: UUID) async throws -> CompleteResponse {
+  /// A submission that is durable, and how long its sender waits for what comes of it.
+  struct Accepted: Sendable {
+    let submission: KeptSubmission
+    let wait: Duration
+  }
+
+  /// Makes all answers of somebody who has been let in durable. What came is kept no longer than that takes: it may be 64 MiB.
+  func accept(_ request: consuming CompleteRequest, of user: UUID) async throws -> Accepted {
+    let wait = min(request.wait?.duration ?? defaultWait, .seconds(50))
+    do { return Accepted(submission: try await intake.take(request, of: user), wait: wait) } catch
+      let refusal as OnboardingRefusal
+    { throw refusal.rpcError }
+  }
+
+  /// What came of it, or how far it is when its sender has waited long enough.
+  func result(of accepted: Accepted, for user: UUID) async throws -> CompleteResponse {
     try await refusing {
-      let taken = try await intake.take(request, of: user)
-      try await watch.waitForEnd(of: taken, atMost: min(request.wait?.duration ?? defaultWait, .seconds(50)))
-      return try await outcomes.response(to: taken.id, of: user)
+      try await watch.waitForEnd(of: accepted.submission, atMost: accepted.wait)
+      return try await outcomes.response(to: accepted.submission.id, of: user)
     }
   }
 

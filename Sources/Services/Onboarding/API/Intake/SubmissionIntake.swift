@@ -23,11 +23,14 @@ struct SubmissionIntake: Sendable {
   /// The submission that the request is, or has been before.
   ///
   /// - Throws: ``OnboardingRefusal``.
-  func take(_ request: CompleteRequest, of user: UUID) async throws -> KeptSubmission {
-    let (record, hash) = try await blocking.run { [steps] in
-      let record = try ReceivedRecord(request.state, steps)
+  func take(_ request: consuming CompleteRequest, of user: UUID) async throws -> KeptSubmission {
+    let (record, hash) = try await blocking.run { [steps, state = request.state] in
+      let record = try ReceivedRecord(state, steps)
       return (record, record.contentHash)
     }
+    // What else it says is small, and what is in the record is not needed twice.
+    request.state = nil
+    let request = request
     guard !record.answers.isEmpty else { throw OnboardingRefusal.invalid(field: "state.responses", "there are no answers") }
     guard request.idempotencyKey.utf8.count <= 64 else {
       throw OnboardingRefusal.invalid(field: "idempotency_key", "at most 64 characters")
