@@ -298,6 +298,12 @@ let package = Package(
         "RPC",
         "RPCServer", "Telemetry", log,
       ]),
+    executable(
+      "bench-onboarding", at: "Tests/Benchmarks/Onboarding",
+      [
+        "EventLoop", "JOSE", "JSON", "MessagesCore", "OnboardingAPI", "ParleyAPI", "RPC", "RPCClient", "TestParley", "TestSupport",
+        "WellKnown",
+      ]),
     executable("bench-jobs", at: "Tests/Benchmarks/Jobs", ["EventLoop", "Jobs", "PostgreSQL", "Telemetry", log]),
     // What the public judges run: `make adapters` builds them in release.
     executable("interop-server", at: "Tests/Adapters/interop-server", adapter + ["RPCServer"]),

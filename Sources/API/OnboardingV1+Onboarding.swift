@@ -529,7 +529,7 @@ public struct OnboardingAnswer: Message {
 public struct SaveAnswerRequest: Message {
   /// The step, 1 to 99.
   public var step: Int32 = 0
-  /// The answer. A recording in it is at most 10 MB.
+  /// The answer. A recording in it is at most 10 MiB.
   public var answer: OnboardingAnswer?
   /// Fields that came over the wire and that this version does not know.
   public var unknownFields = UnknownFields()
@@ -983,7 +983,7 @@ public struct RecordingHead: Message {
   public var contentType: String = ""
   /// The SHA-256 of all of its bytes, 32 bytes.
   public var sha256: Bytes = Bytes()
-  /// How many bytes it has in all, at most 10,000,000.
+  /// How many bytes it has in all, at most 10 MiB (10,485,760).
   public var size: Int64 = 0
   /// Where the first bytes of this stream belong: what `GetUpload` said.
   public var offset: Int64 = 0
@@ -2239,7 +2239,7 @@ public enum OnboardingService {
     public static let claimAnonymousProgress: MethodDescriptor<ClaimAnonymousProgressRequest, ClaimAnonymousProgressResponse> = .init(
       service: "parley.onboarding.v1.OnboardingService", name: "ClaimAnonymousProgress", kind: .unary, access: .session, idempotency: .idempotent
     )
-    /// Takes a recording of up to 10 MB in pieces. A stream that broke is resumed: `GetUpload` tells how far it had come.
+    /// Takes a recording of up to 10 MiB in pieces. A stream that broke is resumed: `GetUpload` tells how far it had come.
     public static let uploadRecording: MethodDescriptor<UploadRecordingRequest, UploadRecordingResponse> = .init(
       service: "parley.onboarding.v1.OnboardingService", name: "UploadRecording", kind: .clientStreaming, access: .session, idempotency: .idempotent,
       limits: [MethodLimit("uploads", per: .user, perMinute: 120, burst: 60)]
@@ -2292,7 +2292,7 @@ public enum OnboardingService {
     func getAnonymousProgress(_ request: consuming GetAnonymousProgressRequest, _ call: CallContext) async throws -> GetAnonymousProgressResponse
     /// Makes what was kept under a key the caller's own. Of two answers to one step the later one stays.
     func claimAnonymousProgress(_ request: consuming ClaimAnonymousProgressRequest, _ call: CallContext) async throws -> ClaimAnonymousProgressResponse
-    /// Takes a recording of up to 10 MB in pieces. A stream that broke is resumed: `GetUpload` tells how far it had come.
+    /// Takes a recording of up to 10 MiB in pieces. A stream that broke is resumed: `GetUpload` tells how far it had come.
     func uploadRecording(_ requests: RequestStream<UploadRecordingRequest>, _ call: CallContext) async throws -> UploadRecordingResponse
     /// Tells how much of a recording has arrived.
     func getUpload(_ request: consuming GetUploadRequest, _ call: CallContext) async throws -> GetUploadResponse
@@ -2369,7 +2369,7 @@ public enum OnboardingService {
       try await channel.unary(Methods.claimAnonymousProgress, request, options).message
     }
 
-    /// Takes a recording of up to 10 MB in pieces. A stream that broke is resumed: `GetUpload` tells how far it had come.
+    /// Takes a recording of up to 10 MiB in pieces. A stream that broke is resumed: `GetUpload` tells how far it had come.
     public func uploadRecording(options: CallOptions = .init(), _ body: (RequestWriter<UploadRecordingRequest>) async throws -> Void) async throws -> UploadRecordingResponse {
       try await channel.clientStreaming(Methods.uploadRecording, options, body)
     }

@@ -24,6 +24,8 @@ class Programs:
     ours = functools.cached_property(lambda self: servers.build_ours())
     sessions = functools.cached_property(lambda self: servers.build_sessions())
     jobs = functools.cached_property(lambda self: servers.build_release("bench-jobs"))
+    onboarding = functools.cached_property(lambda self: servers.build_release("parley-onboarding"))
+    onboarding_load = functools.cached_property(lambda self: servers.build_release("bench-onboarding"))
     floor = functools.cached_property(lambda self: servers.build_c_floor())
     grpc_cpp = functools.cached_property(lambda self: servers.build_grpc_cpp())
     unary_load = functools.cached_property(lambda self: servers.build_unary_load())
@@ -282,6 +284,30 @@ def measure_jobs(options, programs: Programs, raw: dict) -> list[dict]:
 # MARK: what is not speed
 
 
+def measure_onboarding(options, programs: Programs, raw: dict) -> list[dict]:
+    rounds = []
+    with servers.Database(durable=True) as database:
+        for number in range(options.rounds):
+            # Its clusters, users and processes are gone when it ends.
+            said = subprocess.run([programs.onboarding_load, "--service", programs.onboarding], check=True, capture_output=True, text=True,
+                                  timeout=600, env={**os.environ, "PARLEY_TEST_DATABASE_URL": database.url})
+            rounds.append(json.loads(said.stdout))
+            print(f"bench: onboarding: round {number + 1} of {options.rounds}", flush=True)
+
+    def found(unit: str, name: str) -> Series:
+        return Series(unit, [run[name] for run in rounds])
+
+    uploads, rest = found("MiB", "upload_mib"), found("x", "complete_rest_x")
+    grpc, three = found("x", "complete_grpc_x"), found("x", "complete_three_x")
+    raw["onboarding"] = rounds
+    table("Resident memory of parley-onboarding beyond what it has when idle, at its peak", [
+        ("20 uploads of 10 MiB at once", uploads), ("one Complete of 64 MiB, gRPC, in its size", grpc),
+        ("the same by REST", rest), ("three of them at once", three)])
+    return [result("onboarding_upload_mib", uploads, "lower", None, None, 64, of_value=True),
+            result("onboarding_complete_x", grpc, "lower", None, None, 4, of_value=True),
+            result("onboarding_complete_rest_x", rest, "lower", None, None, 4, of_value=True)]
+
+
 def measure_idle(options, programs: Programs, raw: dict) -> list[dict]:
     results = []
     for case, tls, budget in (("idle_connection_bytes", False, 20_000), ("idle_connection_bytes_tls", True, 50_000)):
@@ -346,6 +372,7 @@ GROUPS = [
     (tuple(STREAMS), measure_streams),
     (("echo_64kib", "upload_1mib"), measure_bodies),
     (("jobs_per_second", "job_pickup_p99_ms"), measure_jobs),
+    (("onboarding_upload_mib", "onboarding_complete_x", "onboarding_complete_rest_x"), measure_onboarding),
     (("idle_connection_bytes", "idle_connection_bytes_tls"), measure_idle),
     (("allocations_per_rpc",), measure_allocations),
     (("startup_ms",), measure_start),

@@ -6,7 +6,7 @@ import WellKnown
 /// A recording that travels by itself.
 struct RecordingUpload: Sendable {
   /// The largest recording that the service takes, in bytes.
-  static let maximumBytes = 10_000_000
+  static let maximumBytes = 10 << 20
 
   let contentType: String
   let bytes: [UInt8]

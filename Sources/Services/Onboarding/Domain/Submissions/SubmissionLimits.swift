@@ -5,7 +5,7 @@ public enum SubmissionLimits {
   /// The largest message that brings all answers at once, in bytes.
   public static let message = 64 << 20
   /// The largest recording that is kept, in bytes.
-  public static let recording = 10_000_000
+  public static let recording = 10 << 20
   /// The largest recording that is written down without being kept, in bytes.
   public static let transcription = 25 << 20
   /// The longest text answer, in bytes.
