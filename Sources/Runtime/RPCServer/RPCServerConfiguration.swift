@@ -15,6 +15,9 @@ public struct RPCServerConfiguration: Sendable {
   /// such, from before they are let in until they have been worked on. The next one waits for its turn; one that alone is larger has
   /// it alone.
   public var largeRequestBytes = 128 << 20
+  /// What has to come of such a body of plain HTTP, on average, once it is let in and ``maximumCallDuration`` has passed; one that
+  /// comes more slowly is answered with 408, so that the next gets its turn. (An RPC has its deadline.)
+  public var largeBodyBytesPerSecond = 64 << 10
   /// The time a call may take whatever its caller allows, or nil for no bound. A streaming call is bound only by its caller's
   /// deadline, and by this when that is longer.
   public var maximumCallDuration: Duration? = nil

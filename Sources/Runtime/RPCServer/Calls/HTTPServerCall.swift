@@ -19,6 +19,8 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
   /// What it holds of the room for large requests.
   private var largeBytes = 0
   private var bodyWaiters: [UnsafeContinuation<Void, Never>] = []
+  /// What ends the turn of a large body that does not come.
+  private var turn: LoopTimer?
 
   init(on server: ServerLoop, _ handler: @escaping HTTPRoute.Handler, _ route: RouteEntry?) {
     self.server = server
@@ -86,9 +88,11 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
       if largeBytes == 0, expected > server.configuration.maximumRequestBytes {
         guard let bytes = await server.large.enter(expected) else { throw CancellationError() }
         largeBytes = bytes
+        bound(bytes)
       } else if stream.isRemoteClosed {
         let body = [UInt8](stream.inbound.bytes)
         stream.dropInbound()
+        if let turn { server.loop.disarm(turn) }
         return body
       } else {
         stream.openWindow(toHold: expected)
@@ -106,7 +110,23 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
     return hasLength || largeBytes > 0 || count >= usual ? expectedBytes(stream) : min(usual, maximumBodyBytes)
   }
 
+  private func bound(_ bytes: Int) {
+    let configuration = server.configuration
+    let seconds = Duration.seconds(bytes / max(1, configuration.largeBodyBytesPerSecond))
+    let timer = LoopTimer()
+    timer.onFire = { [unowned self] in
+      guard let stream, !stream.isRemoteClosed, !isAnswered else { return }
+      answer(refusal(408, "the body takes too long\n", stream), toHead: false)
+      stream.consume(stream.inbound.count)
+      stopHandler()
+    }
+    server.loop.arm(timer, at: server.loop.now.advanced(by: (configuration.maximumCallDuration ?? .seconds(60)) + seconds))
+    turn = timer
+  }
+
   func letGoOfBody() {
+    if let turn { server.loop.disarm(turn) }
+    turn = nil
     guard largeBytes > 0 else { return }
     server.large.leave(largeBytes)
     largeBytes = 0

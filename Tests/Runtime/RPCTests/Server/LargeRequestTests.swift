@@ -248,6 +248,29 @@ import Testing
     }
   }
 
+  @Test("A large body that does not come leaves its turn to the next")
+  func slow() async throws {
+    let held = Held()
+    held.released.add()
+    var configuration = Self.configuration
+    configuration.maximumCallDuration = .milliseconds(300)
+    configuration.largeBodyBytesPerSecond = 1 << 30
+    configuration.largeRequestBytes = Self.limit
+    try await EchoServer.run(http: [Self.route(held)], configuration: configuration) { server, clients in
+      let peer = try await HTTP2Peer.open(to: server.address, on: clients.loops[0])
+      let fields = [("authorization", "me"), ("content-length", "\(Self.limit)")]
+      for stream: UInt32 in [1, 3] {
+        peer.send(.headers(stream, HTTP2Peer.httpHeaders("POST", "/large", fields)))
+        peer.sendBody(stream, [UInt8](repeating: 1, count: 64 << 10), ends: false)
+      }
+      #expect(try await peer.response(1).value(":status") == "408")
+      // Its turn has come, and goes by like the first one's.
+      #expect(try await peer.response(3).value(":status") == "408")
+      #expect(server.server.largeRequests == (0, 0))
+      peer.close()
+    }
+  }
+
   @Test("A body without a length is taken for a small one until it is none", arguments: [100 << 10, 200 << 10])
   func unknownLength(_ count: Int) async throws {
     let held = Held()
