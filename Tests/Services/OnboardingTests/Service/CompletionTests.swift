@@ -232,4 +232,36 @@ struct CompletionTests {
       #expect(refused?.code == .invalidArgument)
     }
   }
+
+  @Test("Who is not signed in, or has not paid, learns it from the headers alone: their answers are not received")
+  func strangers() async throws {
+    try await OnboardingWorld.with { world in
+      let poor = try await world.parley.signIn("poor")
+      let address = try #require(world.instance.addresses.grpc)
+      let service = "/\(ParleyAPI.OnboardingService.descriptor.name)/"
+      try await world.parley.loops.loops[0].perform {
+        let peer = try await HTTP2Peer.open(to: address, on: world.parley.loops.loops[0])
+        var stream: UInt32 = 1
+        /// What is said of a request whose body never comes.
+        func status(_ path: String, _ type: String, _ field: String, as user: TestUser?) async throws -> String? {
+          let own = user.map { [("authorization", "Bearer \($0.accessToken)")] } ?? []
+          let fields = [("content-type", type), ("content-length", "\(60 << 20)")] + own
+          peer.send(.headers(stream, HTTP2Peer.httpHeaders("POST", path, type == "application/grpc" ? fields + [("te", "trailers")] : fields)))
+          let answer = try await peer.response(stream)
+          stream += 2
+          return answer.value(field)
+        }
+        for method in ["Complete", "SaveAnswer", "Transcribe"] {
+          #expect(try await status(service + method, "application/grpc", "grpc-status", as: nil) == "16", "\(method)")
+          #expect(try await status(service + method, "application/proto", ":status", as: nil) == "401", "\(method)")
+        }
+        #expect(try await status(service + "Complete", "application/grpc", "grpc-status", as: poor) == "7")
+        for path in ["/onboarding/v3/complete", "/transcribe/audio"] {
+          #expect(try await status(path, "application/json", ":status", as: nil) == "401", "\(path)")
+          #expect(try await status(path, "application/json", ":status", as: poor) == "402", "\(path)")
+        }
+        peer.close()
+      }
+    }
+  }
 }
