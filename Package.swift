@@ -301,7 +301,8 @@ let package = Package(
     executable(
       "bench-onboarding", at: "Tests/Benchmarks/Onboarding",
       [
-        "EventLoop", "JOSE", "JSON", "MessagesCore", "OnboardingAPI", "ParleyAPI", "RPC", "RPCClient", "TestParley", "TestSupport",
+        "EventLoop", "JOSE", "JSON", "MessagesCore", "OnboardingAPI", "ParleyAPI", "RPC", "RPCClient", "TestParley",
+        "TestSupport",
         "WellKnown",
       ]),
     executable("bench-jobs", at: "Tests/Benchmarks/Jobs", ["EventLoop", "Jobs", "PostgreSQL", "Telemetry", log]),

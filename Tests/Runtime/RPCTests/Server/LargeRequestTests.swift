@@ -149,7 +149,8 @@ import Testing
       peer.send(.headers(1, HTTP2Peer.grpcHeaders("Echo")))
       #expect(try await peer.response(1).status == StatusCode.unauthenticated.rawValue)
       let connect = HTTP2Peer.httpHeaders(
-        "POST", "/parley.testing.v1.EchoService/Echo", [("content-type", "application/proto"), ("content-length", "\(Self.limit)")])
+        "POST", "/parley.testing.v1.EchoService/Echo",
+        [("content-type", "application/proto"), ("content-length", "\(Self.limit)")])
       peer.send(.headers(3, connect))
       #expect(try await peer.response(3).value(":status") == "401")
       #expect(server.server.largeRequests == (0, 0))
@@ -216,7 +217,9 @@ import Testing
   private static func route(_ held: Held) -> HTTPRoute {
     HTTPRoute("/large", maximumBodyBytes: limit, beginsAtHeaders: true) { request in
       guard request.header("authorization") != nil else { return .text(401, "nobody comes in\n") }
-      let count = try await request.withBody { $0.count } then: { count in
+      let count = try await request.withBody {
+        $0.count
+      } then: { count in
         held.entered.add()
         try await held.released.wait { $0 > 0 }
         return count

@@ -81,7 +81,8 @@ public final class EchoServer: Sendable {
     group = try EventLoopGroup(count: loops, name: "echo")
     let routes = EchoService.routes(handlers)
     server = RPCServer(
-      on: group, services: [echoLimit.map { routes.limiting("Echo", to: $0) } ?? routes].withReflection(), interceptors: interceptors, http: http,
+      on: group, services: [echoLimit.map { routes.limiting("Echo", to: $0) } ?? routes].withReflection(),
+      interceptors: interceptors, http: http,
       fallback: fallback, configuration: configuration, events: events)
     var context: TLSContext?
     if tls {

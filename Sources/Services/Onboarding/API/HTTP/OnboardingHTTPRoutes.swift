@@ -81,7 +81,11 @@ struct OnboardingHTTPRoutes: Sendable {
   }
 
   private func transcribe(_ request: HTTPServerRequest) async throws -> HTTPServerResponse {
-    try await request.withBody { try SentRecording($0, of: request) } then: { try await words(of: $0) }
+    try await request.withBody {
+      try SentRecording($0, of: request)
+    } then: {
+      try await words(of: $0)
+    }
   }
 
   private func words(of sent: SentRecording) async throws -> HTTPServerResponse {
@@ -103,7 +107,9 @@ struct OnboardingHTTPRoutes: Sendable {
           .retryInfo(until.duration(since: now())),
         ])
     }
-    return try await request.withBody { try SentRecording($0, of: request) } then: { sent in
+    return try await request.withBody {
+      try SentRecording($0, of: request)
+    } then: { sent in
       guard sent.bytes.count <= SubmissionLimits.recording else {
         throw OnboardingRefusal.badRecording(field: "audio", word: "audio_too_large").rpcError
       }

@@ -92,8 +92,8 @@ struct OnboardingHandlers: ParleyAPI.OnboardingService.Handlers {
   /// Makes all answers of somebody who has been let in durable. What came is kept no longer than that takes: it may be 64 MiB.
   func accept(_ request: consuming CompleteRequest, of user: UUID) async throws -> Accepted {
     let wait = min(request.wait?.duration ?? defaultWait, .seconds(50))
-    do { return Accepted(submission: try await intake.take(request, of: user), wait: wait) } catch
-      let refusal as OnboardingRefusal
+    do { return Accepted(submission: try await intake.take(request, of: user), wait: wait) } catch let refusal
+      as OnboardingRefusal
     { throw refusal.rpcError }
   }
 

@@ -53,7 +53,8 @@ public enum OnboardingService: Service {
     guard let limiter = policies.limiter else { throw ServiceFailure(.internal, "nobody counts calls") }
     let http = OnboardingHTTPRoutes(
       onboarding: parts.onboarding, voices: parts.voices, admin: parts.admin, subscriptions: sessions.subscriptions,
-      limiter: limiter, proxies: context.proxies, blocking: context.loops.blocking, debugToken: context.settings[OnboardingKeys.debugToken], now: context.now)
+      limiter: limiter, proxies: context.proxies, blocking: context.loops.blocking,
+      debugToken: context.settings[OnboardingKeys.debugToken], now: context.now)
     return ServiceParts(joining: [
       policies,
       ServiceParts(
