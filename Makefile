@@ -15,6 +15,8 @@ VENV        := $(LOCAL)/venv
 REQUIREMENTS := Tests/Clients/requirements.txt
 
 RELEASE_FLAGS := -c release --static-swift-stdlib --scratch-path .build-release
+# What ships: the executables parley-NAME.
+SERVICES    := auth onboarding
 BUILD_FLAGS := $(if $(filter release,$(CONFIG)),$(RELEASE_FLAGS),-c debug --scratch-path $(SCRATCH))
 
 export CONFIG SCRATCH SWIFT PREFIX DESTDIR
@@ -39,6 +41,9 @@ build: deps ## Build everything (CONFIG=release: the shipped binaries, in .build
 
 release:
 	@$(MAKE) --no-print-directory build CONFIG=release
+
+services: deps ## Build what ships, the services alone, in release
+	@for service in $(SERVICES); do deploy/local/build.sh $(RELEASE_FLAGS) --product parley-$$service || exit 1; done
 
 adapters: deps ## Build the programs that outside judges run, in release, into .build/adapters
 	@Tests/Adapters/build.sh
