@@ -9,6 +9,7 @@ import ParleyAPI
 import PostgreSQL
 import RPC
 import RPCClient
+import ServiceKit
 import TestParley
 import TestSandbox
 import TestSupport
