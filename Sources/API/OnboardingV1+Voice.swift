@@ -197,7 +197,7 @@ public struct Voice: Message {
   public var statement: String = ""
   /// When the person agreed no more.
   public var withdrawnAt: GoogleProtobuf.Timestamp?
-  /// From when on it may be made anew.
+  /// From when on it may be made anew: the month, in UTC, after the one in which it last was; absent where it may be at any time.
   public var nextCloneAt: GoogleProtobuf.Timestamp?
   /// Fields that came over the wire and that this version does not know.
   public var unknownFields = UnknownFields()

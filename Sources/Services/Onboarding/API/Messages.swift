@@ -1,3 +1,4 @@
+internal import MessagesCore
 internal import OnboardingDomain
 internal import OnboardingStore
 internal import ParleyAPI
@@ -86,7 +87,16 @@ extension Voice {
       }
     self.init(
       state: state, voiceID: kept.voice ?? "", failure: kept.failure, consentedAt: kept.consentedAt.map { .init($0) },
-      statement: kept.statement, withdrawnAt: kept.withdrawnAt.map { .init($0) })
+      statement: kept.statement, withdrawnAt: kept.withdrawnAt.map { .init($0) }, nextCloneAt: kept.nextCloneAt)
+  }
+}
+
+extension VoiceStore.KeptVoice {
+  /// From when on the voice may be made anew; nil where it may be at any time. Where there is none, the next one is a first one.
+  fileprivate var nextCloneAt: GoogleProtobuf.Timestamp? {
+    guard voice != nil, let last = reclonedAt else { return nil }
+    return CloneAllowance.opening(after: last.description).flatMap(InternetTime.parse)
+      .map { .init(seconds: $0.seconds, nanos: $0.nanos) }
   }
 }
 

@@ -53,6 +53,19 @@ struct RuleTests {
     #expect(CloneAllowance.isOpen(last: "2026-12-31T23:59:59Z", now: "2027-01-01T00:00:00Z"))
   }
 
+  @Test(
+    "A voice may be made anew from the first moment of the next month on",
+    arguments: [
+      ("2026-11-01T00:00:00.000000Z", "2026-12-01T00:00:00Z"), ("2026-11-30T23:59:59.999999Z", "2026-12-01T00:00:00Z"),
+      ("2026-12-31T23:59:59Z", "2027-01-01T00:00:00Z"), ("2028-02-29T12:00:00Z", "2028-03-01T00:00:00Z"),
+      ("2026-09-30T23:59:59Z", "2026-10-01T00:00:00Z"), ("infinity", nil), ("", nil),
+    ] as [(String, String?)])
+  func openings(_ last: String, _ opening: String?) {
+    #expect(CloneAllowance.opening(after: last) == opening)
+    guard let opening else { return }
+    #expect(CloneAllowance.isOpen(last: last, now: opening))
+  }
+
   @Test("What failed is tried again after 1, 5 and 30 minutes, 2 and 12 hours, and then no more")
   func rounds() {
     let pauses = (1...6).map { RetryPlan.pause(before: $0) }

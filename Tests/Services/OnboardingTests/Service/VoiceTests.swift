@@ -58,7 +58,11 @@ struct VoiceTests {
       let ana = try await world.signIn("ana")
       let options = OnboardingWorld.options(ana)
       let first = try await Self.complete(world, ana, consents: true).voiceClone?.voiceID
-      _ = try await world.voices.cloneVoice(.init(idempotencyKey: "once"), options: options)
+      // The first voice does not count.
+      #expect(try await world.voices.getVoice(options: options).voice?.nextCloneAt == nil)
+      let anew = try await world.voices.cloneVoice(.init(idempotencyKey: "once"), options: options)
+      // 2027-02-01: the tests' clock is in January.
+      #expect(anew.voice?.nextCloneAt == .init(seconds: 1_801_440_000), "\(anew)")
       try await eventually {
         let voice = try await world.voices.getVoice(options: options).voice
         return voice?.state == .ready && voice?.voiceID != first
@@ -70,6 +74,33 @@ struct VoiceTests {
       #expect(more?.code == .resourceExhausted && more?.reason == "CLONE_LIMIT_REACHED")
       #expect(try await world.post("/voice/clone", [], as: ana).status == 429)
       #expect(try await world.sandbox.effects("voices")["paid"]?.int64 == 2)
+    }
+  }
+
+  @Test("A voice may be made anew from next_clone_at on, and not a microsecond earlier")
+  func month() async throws {
+    try await OnboardingWorld.with { world in
+      let ana = try await world.signIn("ana")
+      _ = try await Self.complete(world, ana, consents: true)
+      _ = try await world.voices.cloneVoice(.init(idempotencyKey: "january"), options: OnboardingWorld.options(ana))
+      try await eventually {
+        try await world.voices.getVoice(options: OnboardingWorld.options(ana)).voice?.state == .ready
+      }
+      let voice = try #require(try await world.voices.getVoice(options: OnboardingWorld.options(ana)).voice)
+      let opening = try #require(voice.nextCloneAt)
+      world.parley.clock.advance(by: .seconds(opening.seconds) - world.parley.clock.now - .microseconds(1))
+      let early = OnboardingWorld.options(try await world.signIn("ana"))
+      let refused = await #expect(throws: RPCError.self) {
+        try await world.voices.cloneVoice(.init(idempotencyKey: "early"), options: early)
+      }
+      #expect(refused?.reason == "CLONE_LIMIT_REACHED")
+      world.parley.clock.advance(by: .microseconds(1))
+      let again = try await world.voices.cloneVoice(.init(idempotencyKey: "february"), options: early)
+      // 2027-03-01
+      #expect(again.voice?.state == .cloning && again.voice?.nextCloneAt == .init(seconds: 1_803_859_200), "\(again)")
+      // Without a voice the next one is a first one, at any time.
+      let withdrawn = try await world.voices.withdrawVoiceConsent(options: early)
+      #expect(withdrawn.voice?.nextCloneAt == nil)
     }
   }
 
