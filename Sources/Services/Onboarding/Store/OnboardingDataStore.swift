@@ -29,6 +29,14 @@ public struct OnboardingDataStore: Sendable {
     } count: {
       "select count(*) from onboarding.recording where user_id = \($0)"
     },
+    Records(kind: "unwanted_recordings") {
+      """
+      select row_to_json(r)::text from (
+        select encode(digest, 'hex') as sha256, since from onboarding.unwanted_recording where user_id = \($0) order by digest) as r
+      """
+    } count: {
+      "select count(*) from onboarding.unwanted_recording where user_id = \($0)"
+    },
     Records(kind: "submissions") {
       """
       select row_to_json(r)::text from (
@@ -106,7 +114,9 @@ public struct OnboardingDataStore: Sendable {
     let counts = try await count(user, on: transaction)
     try await transaction.executeAll([
       "delete from onboarding.answer where user_id = \(user)", "delete from onboarding.staged_bytes where user_id = \(user)",
-      "delete from onboarding.recording where user_id = \(user)", "delete from onboarding.upload where user_id = \(user)",
+      "delete from onboarding.recording where user_id = \(user)",
+      "delete from onboarding.unwanted_recording where user_id = \(user)",
+      "delete from onboarding.upload where user_id = \(user)",
       "delete from onboarding.submission_event where user_id = \(user)",
       "delete from onboarding.submission_warning where user_id = \(user)",
       "delete from onboarding.submission where user_id = \(user)", "delete from onboarding.identity where user_id = \(user)",

@@ -12,6 +12,7 @@ struct UploadDesk: Sendable {
   let database: Database
   let uploads: UploadStore
   let recordings: RecordingStore
+  let submissions: SubmissionStore
   let now: @Sendable () -> Timestamp
 
   func progress(of name: String, _ user: UUID) async throws -> GetUploadResponse {
@@ -85,6 +86,7 @@ struct UploadDesk: Sendable {
       throw OnboardingRefusal.digestMismatch
     }
     try await database.transaction { transaction in
+      try await submissions.lock(user, in: transaction)
       try await recordings.add(
         upload.digest, size: upload.size, format: format.rawValue, mediaType: format.mediaType, stage: upload.stage, of: user,
         at: now(), in: transaction)

@@ -46,6 +46,14 @@ public enum OnboardingKeys {
   public static let uploadRetention = ConfigurationKey<Duration>(
     "upload.retention", default: .seconds(7 * 86_400), in: .seconds(3_600)...(.seconds(90 * 86_400)),
     "How long an upload that broke off can go on.")
+  /// How long a recording is kept that no answer refers to.
+  public static let orphanRetention = ConfigurationKey<Duration>(
+    "orphan.retention", default: .seconds(30 * 86_400), in: .seconds(86_400)...(.seconds(3_650 * 86_400)),
+    "How long a recording is kept that no answer refers to, and no upload that is still known.")
+  /// How often what has run out is looked for.
+  public static let tendingInterval = ConfigurationKey<Duration>(
+    "tending.interval", default: .seconds(60), in: .milliseconds(50)...(.seconds(3_600)),
+    "How often onboarding looks for what has run out and for submissions that were forgotten.")
   /// The shared secret of the debug paths.
   public static let debugToken = ConfigurationKey<String?>(
     optional: "debug.token", isSecret: true, aliases: ["DEBUG_ACCESS_TOKEN"],
@@ -63,7 +71,8 @@ public enum OnboardingKeys {
   /// All of them, in the order of documentation.
   static let all: [any ConfigurationKeyDeclaration] = [
     openAIBase, openAIKey, transcriptionModel, transcriptionLanguage, extractionModel, structuredOutput, idempotencyHeader,
-    elevenLabsBase, elevenLabsKey, completeWait, anonymousRetention, uploadRetention, debugToken, ffmpeg, ffprobe, overdueAfter,
+    elevenLabsBase, elevenLabsKey, completeWait, anonymousRetention, uploadRetention, orphanRetention,
+    tendingInterval, debugToken, ffmpeg, ffprobe, overdueAfter,
   ]
 
   private static func isURL(_ text: String?) -> String? {

@@ -52,7 +52,8 @@ struct OnboardingParts: Sendable {
       answers: AnswerDesk(
         database: database, answers: answers, keeping: keeping, submissions: submissions,
         anonymous: AnonymousRecordStore(database), steps: steps, retention: settings[OnboardingKeys.anonymousRetention], now: now),
-      uploads: UploadDesk(database: database, uploads: UploadStore(database), recordings: recordings, now: now),
+      uploads: UploadDesk(
+        database: database, uploads: UploadStore(database), recordings: recordings, submissions: submissions, now: now),
       intake: SubmissionIntake(
         database: database, answers: answers, keeping: keeping, submissions: submissions, voices: voiceStore, jobs: jobs,
         steps: steps, blocking: context.loops.blocking, now: now),
@@ -74,7 +75,7 @@ struct OnboardingParts: Sendable {
       database: database, store: OnboardingDataStore(database), recordings: recordings, voices: voiceStore,
       kept: IdempotencyStore(schema: "onboarding", database), blobs: blobs, jobs: jobs.queue, pipeline: pipeline,
       now: now)
-    tending = OnboardingTending(context, submissions, jobs)
+    tending = OnboardingTending(context, submissions, jobs, blobs)
     self.database = database
     blocking = context.loops.blocking
   }

@@ -1,3 +1,4 @@
+internal import Blobs
 internal import EventLoop
 internal import Jobs
 internal import Logging
@@ -13,17 +14,18 @@ struct OnboardingTending: Sendable {
   private let submissions: SubmissionStore
   private let uploads: UploadStore
   private let anonymous: AnonymousRecordStore
+  private let recordings: RecordingSweep
   private let jobs: PostgreSQLJobs
   private let overdue = OverdueCount()
 
-  /// How often it looks.
-  private static let interval = Duration.seconds(60)
-
-  init(_ context: ServiceContext, _ submissions: SubmissionStore, _ jobs: PostgreSQLJobs) {
+  init(_ context: ServiceContext, _ submissions: SubmissionStore, _ jobs: PostgreSQLJobs, _ blobs: any BlobStore) {
     self.context = context
     self.submissions = submissions
     uploads = UploadStore(context.database)
     anonymous = AnonymousRecordStore(context.database)
+    recordings = RecordingSweep(
+      database: context.database, unwanted: UnwantedRecordingStore(context.database), submissions: submissions, blobs: blobs,
+      loop: context.loops.loops[0], log: context.log)
     self.jobs = jobs
     let overdue = overdue
     context.metrics.gauge("parley_onboarding_overdue", help: "Submissions on which work should have ended.") { overdue.value }
@@ -35,7 +37,7 @@ struct OnboardingTending: Sendable {
         try Task.checkCancellation()
         context.log.warning("onboarding was not looked after", metadata: ["cause": "\(error)"])
       }
-      try await context.loops.loops[0].sleep(for: Self.interval)
+      try await context.loops.loops[0].sleep(for: context.settings[OnboardingKeys.tendingInterval])
     }
   }
 
@@ -43,6 +45,7 @@ struct OnboardingTending: Sendable {
     let (settings, now) = (context.settings, context.now())
     _ = try await uploads.sweep(before: now.advanced(by: .zero - settings[OnboardingKeys.uploadRetention]))
     _ = try await anonymous.sweep(at: now)
+    try await recordings.run(retention: settings[OnboardingKeys.orphanRetention], at: now)
     // What died in the queue by a defect, or was purged there, is still owed to people.
     let late = try await submissions.running(since: now.advanced(by: .zero - settings[OnboardingKeys.overdueAfter]))
     overdue.set(late.count)

@@ -30,9 +30,9 @@ public struct AnswerStore: Sendable {
   public func keep(
     _ answer: KeptAnswer, of user: UUID, at now: Timestamp, in transaction: Transaction
   ) async throws(DatabaseError) -> Kept {
-    let changed = try await transaction.execute(Self.upsert(answer, of: user, at: now))
+    let changed = try await transaction.executeAll([Self.upsert(answer, of: user, at: now), Self.settle(user, at: now)])
     let answered: Int64? = try await transaction.value("select count(*) from onboarding.answer where user_id = \(user)")
-    return Kept(answered: Int(answered ?? 0), isSuperseded: changed == 0)
+    return Kept(answered: Int(answered ?? 0), isSuperseded: changed.first == 0)
   }
 
   /// Puts all answers of a person in the place of those that are there.
@@ -40,7 +40,17 @@ public struct AnswerStore: Sendable {
     _ answers: [KeptAnswer], of user: UUID, at now: Timestamp, in transaction: Transaction
   ) async throws(DatabaseError) {
     try await transaction.executeAll(
-      ["delete from onboarding.answer where user_id = \(user)"] + answers.map { Self.upsert($0, of: user, at: now) })
+      ["delete from onboarding.answer where user_id = \(user)"] + answers.map { Self.upsert($0, of: user, at: now) }
+        + [Self.settle(user, at: now)])
+  }
+
+  /// Recordings know since when no answer refers to them.
+  private static func settle(_ user: UUID, at now: Timestamp) -> Query {
+    """
+    update onboarding.recording set unreferred_since = case when unreferred_since is null then \(now)::timestamptz end
+    where user_id = \(user) and (unreferred_since is null) <> exists (
+      select from onboarding.answer where answer.user_id = recording.user_id and answer.recording = recording.digest)
+    """
   }
 
   /// An answer that says when it was given gives way to a later one only; one that does not is later than all.

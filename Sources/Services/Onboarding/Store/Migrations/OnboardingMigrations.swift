@@ -15,6 +15,7 @@ public enum OnboardingMigrations {
     Migration(4, "hold_jobs", JobsMigration.hold(schema: "onboarding", role: "parley_onboarding")),
     Migration(5, "create_rate_limits", RateLimitMigration.create(schema: schema, role: role)),
     Migration(6, "create_idempotency", IdempotencyMigration.create(schema: schema, role: role)),
+    Migration(7, "create_unwanted_recordings", createUnwantedRecordings),
   ]
 
   private static let role = "parley_onboarding"

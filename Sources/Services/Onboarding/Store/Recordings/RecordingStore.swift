@@ -81,24 +81,32 @@ public struct RecordingStore: Sendable {
 
   /// Makes a recording of staged bytes. What is there already stays, and the bytes are removed.
   ///
+  /// Until an answer refers to it, it is one that goes after a while; one that was to be deleted in the object store stays there. The
+  /// transaction has the person's lock (``SubmissionStore/lock(_:in:)``).
+  ///
   /// - Returns: Whether it is new.
   @discardableResult
   public func add(
     _ digest: [UInt8], size: Int64, format: String, mediaType: String, stage: UUID, of user: UUID, at now: Timestamp,
     in transaction: Transaction
   ) async throws(DatabaseError) -> Bool {
-    let added = try await transaction.execute(
+    let added = try await transaction.executeAll([
       """
       insert into onboarding.recording (
-        user_id, digest, size, format, media_type, stage_id, state, created_at, updated_at)
-      values (\(user), \(digest), \(size), \(format), \(mediaType), \(stage), 'pending', \(now), \(now))
+        user_id, digest, size, format, media_type, stage_id, state, created_at, updated_at, unreferred_since)
+      values (\(user), \(digest), \(size), \(format), \(mediaType), \(stage), 'pending', \(now), \(now), \(now))
       on conflict do nothing
-      """)
-    if added == 0 {
+      """, "delete from onboarding.unwanted_recording where user_id = \(user) and digest = \(digest)",
+      """
+      update onboarding.recording set unreferred_since = \(now)
+      where user_id = \(user) and digest = \(digest) and unreferred_since < \(now)
+      """,
+    ])
+    if added.first == 0 {
       try await transaction.execute(
         "delete from onboarding.staged_bytes where user_id = \(user) and stage_id = \(stage)")
     }
-    return added == 1
+    return added.first == 1
   }
 
   /// The object store has a recording: its bytes need no longer wait.

@@ -89,8 +89,17 @@ public struct SubmissionStore: Sendable {
 
   /// Lets nobody else submit for a person until the transaction ends.
   public func lock(_ user: UUID, in transaction: Transaction) async throws(DatabaseError) {
-    try await transaction.execute("select pg_advisory_xact_lock(hashtextextended('onboarding ' || \(user)::uuid::text, 0))")
+    try await transaction.execute("select pg_advisory_xact_lock(\(part: Self.lockKey(user)))")
   }
+
+  /// As ``lock(_:in:)``, unless somebody else has the lock.
+  ///
+  /// - Returns: Whether nobody else had.
+  public func tryLock(_ user: UUID, in transaction: Transaction) async throws(DatabaseError) -> Bool {
+    try await transaction.value("select pg_try_advisory_xact_lock(\(part: Self.lockKey(user)))") ?? false
+  }
+
+  private static func lockKey(_ user: UUID) -> Query { "hashtextextended('onboarding ' || \(user)::uuid::text, 0)" }
 
   /// What is submitted.
   public struct NewSubmission: Sendable {
