@@ -6,12 +6,17 @@ public struct ProviderFailure: Error, Sendable, Hashable, CustomStringConvertibl
   public let isTemporary: Bool
   /// How long to wait at least, where the provider said so.
   public let retryAfter: Duration?
+  /// Whether the provider may have done it though its answer is lost.
+  public let mayHaveTakenEffect: Bool
   /// For the log; nothing of what was said.
   public let description: String
 
   /// A failure.
-  public init(_ reason: String, isTemporary: Bool, retryAfter: Duration? = nil, _ description: String = "") {
+  public init(
+    _ reason: String, isTemporary: Bool, retryAfter: Duration? = nil, mayHaveTakenEffect: Bool = false, _ description: String = ""
+  ) {
     self.reason = reason
+    self.mayHaveTakenEffect = mayHaveTakenEffect
     self.isTemporary = isTemporary
     self.retryAfter = retryAfter
     self.description = description.isEmpty ? reason : "\(reason): \(description)"
@@ -67,8 +72,13 @@ public protocol VoiceCloning: Sendable {
   ///   - name: What it is called at the provider; nobody's name.
   ///   - samples: What it is made of.
   ///   - key: What makes it the same voice when it is asked for again.
+  ///   - deadline: Nothing is sent to the provider after that.
   /// - Returns: Its identifier.
-  func clone(_ name: String, of samples: [SpokenSample], key: String) async throws(ProviderFailure) -> String
+  func clone(
+    _ name: String, of samples: [SpokenSample], key: String, by deadline: ContinuousClock.Instant
+  ) async throws(ProviderFailure) -> String
+  /// The voices that were made under a key: none, one, or more after answers that were lost.
+  func voices(under key: String) async throws(ProviderFailure) -> [String]
   /// Deletes a voice; fine when there is none.
   func delete(_ voice: String) async throws(ProviderFailure)
 }

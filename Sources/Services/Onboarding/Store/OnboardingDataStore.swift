@@ -14,6 +14,9 @@ public struct OnboardingDataStore: Sendable {
     let count: @Sendable (UUID) -> Query
   }
 
+  /// Voices that may come to be: what a deletion leaves, until they have been looked for.
+  public static let expectedVoices = "voices_in_the_making"
+
   private static let records: [Records] = [
     Records(kind: "answers") {
       "select row_to_json(r)::text from (select * from onboarding.answer where user_id = \($0) order by step) as r"
@@ -76,6 +79,11 @@ public struct OnboardingDataStore: Sendable {
     } count: {
       "select count(*) from onboarding.voice where user_id = \($0)"
     },
+    Records(kind: expectedVoices) {
+      "select row_to_json(r)::text from (select key, since, until, unwanted_since from onboarding.expected_voice where user_id = \($0)) as r"
+    } count: {
+      "select count(*) from onboarding.expected_voice where user_id = \($0)"
+    },
     Records(kind: "uploads") {
       """
       select row_to_json(r)::text from (
@@ -107,11 +115,11 @@ public struct OnboardingDataStore: Sendable {
     return counts
   }
 
-  /// Deletes everything of a person but the voices that the provider still has.
+  /// Deletes everything of a person but the voices that the provider still has, or may come to have.
   ///
   /// - Returns: How many rows there were of each kind.
   public func delete(_ user: UUID, in transaction: Transaction) async throws(DatabaseError) -> [(kind: String, count: Int64)] {
-    let counts = try await count(user, on: transaction)
+    let counts = try await count(user, on: transaction).filter { $0.kind != Self.expectedVoices }
     try await transaction.executeAll([
       "delete from onboarding.answer where user_id = \(user)", "delete from onboarding.staged_bytes where user_id = \(user)",
       "delete from onboarding.recording where user_id = \(user)",

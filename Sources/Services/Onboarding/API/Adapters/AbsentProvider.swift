@@ -8,8 +8,11 @@ struct AbsentProvider: Transcribing, IdentityExtracting, VoiceCloning {
 
   func transcribe(_ sample: SpokenSample, key: String) async throws(ProviderFailure) -> String { throw Self.failure }
   func extract(_ task: ExtractionTask, key: String) async throws(ProviderFailure) -> [Conclusion] { throw Self.failure }
-  func clone(_ name: String, of samples: [SpokenSample], key: String) async throws(ProviderFailure) -> String {
+  func clone(
+    _ name: String, of samples: [SpokenSample], key: String, by deadline: ContinuousClock.Instant
+  ) async throws(ProviderFailure) -> String {
     throw Self.failure
   }
+  func voices(under key: String) async throws(ProviderFailure) -> [String] { throw Self.failure }
   func delete(_ voice: String) async throws(ProviderFailure) { throw Self.failure }
 }

@@ -1,4 +1,5 @@
 internal import ElevenLabsProvider
+internal import EventLoop
 internal import OnboardingDomain
 
 /// Voices at ElevenLabs. Each carries the key that it was asked for under, by which it is found when the answer was lost.
@@ -7,15 +8,26 @@ struct ElevenLabsVoices: VoiceCloning {
 
   private static let label = "parley_key"
 
-  func clone(_ name: String, of samples: [SpokenSample], key: String) async throws(ProviderFailure) -> String {
+  func clone(
+    _ name: String, of samples: [SpokenSample], key: String, by deadline: ContinuousClock.Instant
+  ) async throws(ProviderFailure) -> String {
     do throws(ElevenLabsError) {
       if let made = try await client.voices(labelled: Self.label, key).first { return made.id }
       var voice = NewVoice(
         name: name, samples: samples.map { .init(filename: $0.filename, mediaType: $0.mediaType, bytes: $0.bytes) },
         requestID: key)
       voice.labels = [Self.label: key]
+      let left = deadline - .now
+      guard left > .zero else { throw ElevenLabsError(.timeout) }
+      voice.deadline = MonotonicInstant.now().advanced(by: left)
       return try await client.addVoice(voice).id
     } catch {
+      throw ProviderFailure(error)
+    }
+  }
+
+  func voices(under key: String) async throws(ProviderFailure) -> [String] {
+    do throws(ElevenLabsError) { return try await client.voices(labelled: Self.label, key).map(\.id) } catch {
       throw ProviderFailure(error)
     }
   }
@@ -27,6 +39,8 @@ struct ElevenLabsVoices: VoiceCloning {
 
 extension ProviderFailure {
   init(_ error: ElevenLabsError) {
-    self.init(error.code.description, isTemporary: !error.isPermanent, retryAfter: error.retryAfter, error.description)
+    self.init(
+      error.code.description, isTemporary: !error.isPermanent, retryAfter: error.retryAfter,
+      mayHaveTakenEffect: error.mayHaveTakenEffect, error.description)
   }
 }

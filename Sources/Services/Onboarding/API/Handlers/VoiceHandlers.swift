@@ -39,10 +39,12 @@ struct VoiceHandlers: VoiceService.Handlers {
   ) async throws -> WithdrawVoiceConsentResponse {
     let user = try call.caller.userID
     try await database.transaction { transaction in
-      if try await voices.withdraw(of: user, at: now(), in: transaction) {
+      let left = try await voices.withdraw(of: user, at: now(), in: transaction)
+      if left.toDelete {
         try await jobs.enqueue(
           try OnboardingJobs.deleteVoices.job(user, uniqueKey: user.description, user: user), in: transaction)
       }
+      if left.toFind { try await jobs.enqueue(try OnboardingJobs.findVoices(of: user), in: transaction) }
     }
     return .init(voice: try await voice(of: user))
   }

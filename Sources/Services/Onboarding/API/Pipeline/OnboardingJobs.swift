@@ -33,6 +33,16 @@ enum OnboardingJobs {
   static let deleteVoices = person(
     "onboarding.delete-voices", RetryPolicy(attempts: 1_000_000, firstPause: .seconds(5), longestPause: .seconds(3_600)))
 
+  /// Looking for voices at the provider that may have come to be though nobody wants them. It is never given up, and outlives the
+  /// account: it is nobody's.
+  static func findVoices(of user: UUID, notBefore: Timestamp? = nil) throws -> NewJob {
+    try findVoices.job(user, uniqueKey: user.description, notBefore: notBefore)
+  }
+
+  /// What ``findVoices(of:notBefore:)`` makes.
+  static let findVoices = person(
+    "onboarding.find-voices", RetryPolicy(attempts: 1_000_000, firstPause: .seconds(5), longestPause: .seconds(600)))
+
   private static func person(_ name: String, _ retry: RetryPolicy) -> JobKind<UUID> {
     JobKind<UUID>(
       name, retry: retry, timeout: .seconds(600), encode: { Array($0.description.utf8) },

@@ -14,9 +14,7 @@ extension SubmissionPipeline {
     do {
       let samples = try await samples(of: course.user)
       guard !samples.isEmpty else { throw ProviderFailure(Self.tooLittleAudio, isTemporary: false) }
-      let key = "\(course.id)/voice"
-      let made = try await providers.cloner.clone("parley \(course.user)", of: samples, key: key)
-      try await keepVoice(made, of: course.user, course.run) { transaction in
+      try await makeVoice(under: "\(course.id)/voice", of: samples, for: course.user, course.run) { transaction in
         try await submissions.settle("voice_clone_failed", step: 0, in: course.id, of: course.user, transaction)
       }
     } catch let failure as ProviderFailure {
@@ -37,8 +35,7 @@ extension SubmissionPipeline {
     do {
       let samples = try await samples(of: user)
       guard !samples.isEmpty else { throw ProviderFailure(Self.tooLittleAudio, isTemporary: false) }
-      let made = try await providers.cloner.clone("parley \(user)", of: samples, key: run.id.description)
-      try await keepVoice(made, of: user, run) { _ in }
+      try await makeVoice(under: run.id.description, of: samples, for: user, run) { _ in }
     } catch let failure as ProviderFailure {
       try Task.checkCancellation()
       journal.failed("clone", failure)
@@ -53,6 +50,68 @@ extension SubmissionPipeline {
     }
   }
 
+  // MARK: At the provider
+
+  /// Has a voice made and keeps it. What the provider may make of the call is known before it is called.
+  private func makeVoice(
+    under key: String, of samples: [SpokenSample], for user: UUID, _ run: JobRun, _ more: (Transaction) async throws -> Void
+  ) async throws {
+    let deadline = ContinuousClock.now.advanced(by: VoiceWindow.attempt)
+    let expectation = try await database.transaction { transaction in
+      // Whoever deletes the account takes the job away first: then nothing is asked for any more.
+      try await run.fence(in: transaction)
+      return try await voices.expect(
+        key, of: user, until: now().advanced(by: VoiceWindow.whole), at: now(), in: transaction)
+    }
+    let isFirst: Bool
+    switch expectation {
+    case .noConsent: return
+    case .unwanted: throw Self.overtaken
+    case .open(let isNew): isFirst = isNew
+    }
+    let made: String
+    do throws(ProviderFailure) {
+      made = try await providers.cloner.clone("parley \(user)", of: samples, key: key, by: deadline)
+    } catch {
+      if isFirst, !error.mayHaveTakenEffect { try await voices.expectNoMore(key, of: user) }
+      throw error
+    }
+    // Where this fails the voice is there, and is found again by its key.
+    let end: Arrival = try await database.transaction { transaction in
+      try await run.fence(in: transaction)
+      guard try await voices.arrived(key, of: user, in: transaction) else {
+        let agreesAgain = try await voices.refuse(made, of: user, at: now(), in: transaction)
+        try await jobs.enqueue(
+          try OnboardingJobs.deleteVoices.job(user, uniqueKey: user.description, user: user), in: transaction)
+        return agreesAgain ? .overtaken : .unwanted
+      }
+      if try await voices.made(made, of: user, at: now(), in: transaction) {
+        try await jobs.enqueue(
+          try OnboardingJobs.deleteVoices.job(user, uniqueKey: user.description, user: user), in: transaction)
+      }
+      // What earlier calls may still come to is another voice.
+      if try await voices.disownExpected(of: user, at: now(), in: transaction) {
+        try await jobs.enqueue(try OnboardingJobs.findVoices(of: user), in: transaction)
+      }
+      try await more(transaction)
+      return .kept
+    }
+    if end == .overtaken { throw Self.overtaken }
+    if end == .kept { journal.cloned() }
+  }
+
+  /// What became of a voice that was made.
+  private enum Arrival: Sendable {
+    case kept
+    /// Nobody wants it.
+    case unwanted
+    /// Another one is wanted by now.
+    case overtaken
+  }
+
+  /// The consent was taken back while the voice was being made, and given anew.
+  private static let overtaken = ProviderFailure("voice_withdrawn", isTemporary: true)
+
   /// Deletes what nobody wants any more at the provider.
   func deleteVoices(of user: UUID, _ run: JobRun) async throws {
     for voice in try await voices.unwanted(of: user) {
@@ -66,19 +125,28 @@ extension SubmissionPipeline {
     }
   }
 
-  private func keepVoice(
-    _ made: String, of user: UUID, _ run: JobRun, _ more: (Transaction) async throws -> Void
-  ) async throws {
-    // Where this fails the voice is there, and is found again by its key.
+  /// Looks for voices that may have come to be though nobody wants them, and deletes them, until none can come any more.
+  func findVoices(of user: UUID, _ run: JobRun) async throws {
+    for expected in try await voices.unwantedExpected(of: user) {
+      // The last look begins when it is over.
+      let isOver = now() >= expected.until
+      do throws(ProviderFailure) {
+        for voice in try await providers.cloner.voices(under: expected.key) { try await providers.cloner.delete(voice) }
+      } catch {
+        try Task.checkCancellation()
+        journal.failed("find voice", error)
+        throw JobFailure.retry(after: error.retryAfter, error.reason)
+      }
+      if isOver { try await voices.looked(for: expected.key, of: user, at: now()) }
+    }
     try await database.transaction { transaction in
       try await run.fence(in: transaction)
-      if try await voices.made(made, of: user, at: now(), in: transaction) {
-        try await jobs.enqueue(
-          try OnboardingJobs.deleteVoices.job(user, uniqueKey: user.description, user: user), in: transaction)
-      }
-      try await more(transaction)
+      let left = try await voices.unwantedExpected(of: user, on: transaction)
+      try await run.finish(in: transaction)
+      guard let first = left.first else { return }
+      let next = min(max(first.until, now()), now().advanced(by: VoiceWindow.look))
+      try await jobs.enqueue(try OnboardingJobs.findVoices(of: user, notBefore: next), in: transaction)
     }
-    journal.cloned()
   }
 
   /// The longest recordings in which somebody speaks.

@@ -31,6 +31,7 @@ struct SubmissionPipeline: Sendable {
     handlers.handle(OnboardingJobs.process) { order, run in try await process(order, run) }
     handlers.handle(OnboardingJobs.clone) { user, run in try await clone(of: user, run) }
     handlers.handle(OnboardingJobs.deleteVoices) { user, run in try await deleteVoices(of: user, run) }
+    handlers.handle(OnboardingJobs.findVoices) { user, run in try await findVoices(of: user, run) }
     return handlers
   }
 

@@ -15,6 +15,7 @@ struct OnboardingTending: Sendable {
   private let uploads: UploadStore
   private let anonymous: AnonymousRecordStore
   private let recordings: RecordingSweep
+  private let voices: VoiceStore
   private let jobs: PostgreSQLJobs
   private let overdue = OverdueCount()
 
@@ -26,6 +27,7 @@ struct OnboardingTending: Sendable {
     recordings = RecordingSweep(
       database: context.database, unwanted: UnwantedRecordingStore(context.database), submissions: submissions, blobs: blobs,
       loop: context.loops.loops[0], log: context.log)
+    voices = VoiceStore(context.database)
     self.jobs = jobs
     let overdue = overdue
     context.metrics.gauge("parley_onboarding_overdue", help: "Submissions on which work should have ended.") { overdue.value }
@@ -47,6 +49,7 @@ struct OnboardingTending: Sendable {
     _ = try await anonymous.sweep(at: now)
     try await recordings.run(retention: settings[OnboardingKeys.orphanRetention], at: now)
     // What died in the queue by a defect, or was purged there, is still owed to people.
+    for user in try await voices.peopleWithUnwantedExpected() { _ = try await jobs.enqueue(OnboardingJobs.findVoices(of: user)) }
     let late = try await submissions.running(since: now.advanced(by: .zero - settings[OnboardingKeys.overdueAfter]))
     overdue.set(late.count)
     for submission in late {

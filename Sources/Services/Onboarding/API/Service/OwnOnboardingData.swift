@@ -30,12 +30,15 @@ struct OwnOnboardingData: AccountDataHolding {
     }
   }
 
-  /// First the jobs, so that nobody adds to it; then the voice at the provider, the rows, and the recordings, which are found by their
+  /// First the jobs, so that nobody adds to it, while a job that is nobody's looks for a voice that was just being made; then the voice at the provider, the rows, and the recordings, which are found by their
   /// owner alone: a deletion that was cut short knows what is left.
   func delete(of user: UUID, work: UUID) async throws -> [AccountDataCount] {
     try await database.transaction { transaction in
       _ = try await jobs.forget(user, in: transaction)
       try await voices.disown(of: user, at: now(), in: transaction)
+      if try await voices.disownExpected(of: user, at: now(), in: transaction) {
+        try await jobs.enqueue([try OnboardingJobs.findVoices(of: user)], in: transaction)
+      }
     }
     for voice in try await voices.unwanted(of: user) {
       try await pipeline.providers.cloner.delete(voice)
@@ -44,10 +47,19 @@ struct OwnOnboardingData: AccountDataHolding {
     let counts = try await database.transaction { transaction in try await store.delete(user, in: transaction) }
     _ = try await kept.removeAll(of: user)
     _ = try await blobs.deleteAll(of: user)
-    return counts.map { AccountDataCount($0.kind, deleted: $0.count) }
+    let held = try await report(of: user).filter { $0.kind == OnboardingDataStore.expectedVoices }
+    return counts.map { AccountDataCount($0.kind, deleted: $0.count) } + held
   }
 
   func report(of user: UUID) async throws -> [AccountDataCount] {
-    try await store.count(user).map { AccountDataCount($0.kind, held: $0.count) }
+    let isLookedFor = try await !voices.unwantedExpected(of: user).isEmpty
+    return try await store.count(user).map { kind, count in
+      AccountDataCount(kind, held: count, whyHeld: kind == OnboardingDataStore.expectedVoices && isLookedFor ? Self.why : "")
+    }
   }
+
+  private static let why = """
+    A voice was being made when it was not wanted any more. It is looked for at the provider, and deleted there, until none can \
+    come of it: for 15 minutes, or longer while the provider does not answer. Then this note goes too.
+    """
 }

@@ -16,6 +16,7 @@ public enum OnboardingMigrations {
     Migration(5, "create_rate_limits", RateLimitMigration.create(schema: schema, role: role)),
     Migration(6, "create_idempotency", IdempotencyMigration.create(schema: schema, role: role)),
     Migration(7, "create_unwanted_recordings", createUnwantedRecordings),
+    Migration(8, "create_expected_voices", createExpectedVoices),
   ]
 
   private static let role = "parley_onboarding"

@@ -67,19 +67,24 @@ public struct VoiceStore: Sendable {
       """)
   }
 
-  /// Records that a person agrees no more; a voice becomes unwanted.
+  /// Records that a person agrees no more; a voice becomes unwanted, one that is being made too.
   ///
-  /// - Returns: Whether there is a voice to delete.
-  public func withdraw(of user: UUID, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError) -> Bool {
+  /// - Returns: Whether there is a voice to delete, and whether there may come to be one that has to be looked for.
+  public func withdraw(
+    of user: UUID, at now: Timestamp, in transaction: Transaction
+  ) async throws(DatabaseError) -> (toDelete: Bool, toFind: Bool) {
+    try await transaction.execute(Self.lock(user))
+    let isExpected = try await disownExpected(of: user, at: now, in: transaction)
     try await disown(of: user, at: now, in: transaction)
     try await transaction.execute(
       """
       insert into onboarding.voice (user_id, state, withdrawn_at, updated_at) values (\(user), 'none', \(now), \(now))
       on conflict (user_id) do update set consented_at = null, updated_at = excluded.updated_at,
         withdrawn_at = coalesce(voice.withdrawn_at, excluded.withdrawn_at), voice_id = null, failure = '',
-        state = case when exists (select from onboarding.unwanted_voice where user_id = \(user)) then 'deleting' else 'none' end
+        state = case when exists (select from onboarding.unwanted_voice where user_id = \(user)) or \(isExpected)
+          then 'deleting' else 'none' end
       """)
-    return try await !unwanted(of: user, on: transaction).isEmpty
+    return (try await !unwanted(of: user, on: transaction).isEmpty, isExpected)
   }
 
   /// The voice that a person has is unwanted from now on.
@@ -143,11 +148,16 @@ public struct VoiceStore: Sendable {
   public func deleted(_ voice: String, of user: UUID, at now: Timestamp) async throws(DatabaseError) {
     try await database.batch {
       $0.add("delete from onboarding.unwanted_voice where user_id = \(user) and voice_id = \(voice)")
-      $0.add(
-        """
-        update onboarding.voice set state = 'none', updated_at = \(now) where user_id = \(user) and state = 'deleting'
-          and not exists (select from onboarding.unwanted_voice where user_id = \(user))
-        """)
+      $0.add(Self.rest(user, at: now))
     }
+  }
+
+  /// Nothing is being deleted where nothing is left to delete or to look for.
+  static func rest(_ user: UUID, at now: Timestamp) -> Query {
+    """
+    update onboarding.voice set state = 'none', updated_at = \(now) where user_id = \(user) and state = 'deleting'
+      and not exists (select from onboarding.unwanted_voice where user_id = \(user))
+      and not exists (select from onboarding.expected_voice where user_id = \(user) and unwanted_since is not null)
+    """
   }
 }

@@ -1,0 +1,120 @@
+public import PostgreSQL
+
+/// Voices that may come to be. Before the provider is asked for one, a row says so; it goes with the transaction that keeps the voice.
+///
+/// Whoever wants no voice any more finds the row, however late the provider makes one of the call, and has it looked for by its label.
+extension VoiceStore {
+  /// What became of the wish for a voice.
+  public enum Expectation: Sendable, Hashable {
+    /// It may be asked for.
+    ///
+    /// - Parameter isFirst: Whether nobody has asked for it under this key before.
+    case open(isFirst: Bool)
+    /// The person has not agreed, or does so no more.
+    case noConsent
+    /// The person had taken back the consent while it was being made, and it may still come to be under this key until then.
+    case unwanted(until: Timestamp)
+  }
+
+  /// A voice that nobody wants, and that may have come to be.
+  public struct Expected: Sendable, Hashable {
+    /// The label by which it is found.
+    public var key: String
+    /// Until when it may come to be.
+    public var until: Timestamp
+  }
+
+  /// A voice is about to be asked for.
+  ///
+  /// - Parameters:
+  ///   - key: The label by which it is found.
+  ///   - user: Whose it will be.
+  ///   - until: Until when it may come to be.
+  ///   - now: The time.
+  ///   - transaction: One that the work on it does not survive when the person's account is deleted first.
+  public func expect(
+    _ key: String, of user: UUID, until: Timestamp, at now: Timestamp, in transaction: Transaction
+  ) async throws(DatabaseError) -> Expectation {
+    // The lock keeps a consent from being taken back meanwhile: who does that comes after, and finds the row.
+    let agrees: Bool? = try await transaction.value(
+      "select consented_at is not null from onboarding.voice where user_id = \(user) for update")
+    guard agrees == true else { return .noConsent }
+    let known: (Timestamp, Bool)? = try await transaction.row(
+      "select until, unwanted_since is not null from onboarding.expected_voice where user_id = \(user) and key = \(key) for update")
+    if let known, known.1 { return .unwanted(until: known.0) }
+    try await transaction.execute(
+      """
+      insert into onboarding.expected_voice (user_id, key, since, until) values (\(user), \(key), \(now), \(until))
+      on conflict (user_id, key) do update set until = excluded.until
+      """)
+    return .open(isFirst: known == nil)
+  }
+
+  /// The voice is there.
+  ///
+  /// - Returns: Whether it is still wanted.
+  public func arrived(_ key: String, of user: UUID, in transaction: Transaction) async throws(DatabaseError) -> Bool {
+    try await transaction.executeAll([
+      Self.lock(user),
+      "delete from onboarding.expected_voice where user_id = \(user) and key = \(key) and unwanted_since is null",
+    ]).last == 1
+  }
+
+  /// The provider has surely made nothing of the call.
+  public func expectNoMore(_ key: String, of user: UUID) async throws(DatabaseError) {
+    try await database.execute(
+      "delete from onboarding.expected_voice where user_id = \(user) and key = \(key) and unwanted_since is null")
+  }
+
+  /// A voice came that is not wanted any more.
+  ///
+  /// - Returns: Whether the person agrees to another one meanwhile.
+  public func refuse(
+    _ voice: String, of user: UUID, at now: Timestamp, in transaction: Transaction
+  ) async throws(DatabaseError) -> Bool {
+    try await transaction.execute(
+      """
+      insert into onboarding.unwanted_voice (user_id, voice_id, since) values (\(user), \(voice), \(now)) on conflict do nothing
+      """)
+    return try await transaction.value("select consented_at is not null from onboarding.voice where user_id = \(user)") ?? false
+  }
+
+  /// Whatever voices of a person may come to be are unwanted from now on.
+  ///
+  /// - Returns: Whether there is any to look for.
+  public func disownExpected(of user: UUID, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError) -> Bool {
+    try await transaction.execute(
+      """
+      update onboarding.expected_voice set unwanted_since = coalesce(unwanted_since, \(now)) where user_id = \(user)
+      """) > 0
+  }
+
+  /// What is to be looked for at the provider.
+  public func unwantedExpected(of user: UUID, on place: (any QueryRunning)? = nil) async throws(DatabaseError) -> [Expected] {
+    let rows: [(String, Timestamp)] = try await (place ?? database).rows(
+      "select key, until from onboarding.expected_voice where user_id = \(user) and unwanted_since is not null order by until")
+    return rows.map { Expected(key: $0.0, until: $0.1) }
+  }
+
+  /// Those with voices that are to be looked for at the provider, at most so many as a sweep takes at once.
+  public func peopleWithUnwantedExpected() async throws(DatabaseError) -> [UUID] {
+    try await database.rows(
+      """
+      select user_id from onboarding.expected_voice where unwanted_since is not null group by user_id
+      order by min(unwanted_since) limit \(SweepBatch.size)
+      """, as: UUID.self)
+  }
+
+  /// Nothing can come of the call any more, and nothing is there.
+  public func looked(for key: String, of user: UUID, at now: Timestamp) async throws(DatabaseError) {
+    try await database.batch {
+      $0.add(Self.lock(user))
+      $0.add(
+        "delete from onboarding.expected_voice where user_id = \(user) and key = \(key) and unwanted_since is not null")
+      $0.add(Self.rest(user, at: now))
+    }
+  }
+
+  /// Whoever changes both takes the voice first, and then what is expected.
+  static func lock(_ user: UUID) -> Query { "select from onboarding.voice where user_id = \(user) for update" }
+}
