@@ -9,7 +9,7 @@ internal import ServiceKit
 struct IdentityHandlers: IdentityService.Handlers {
   let database: Database
   let identities: IdentityStore
-  let steps: StepCatalogue
+  let steps: StepCatalogues
   let now: @Sendable () -> Timestamp
 
   func getIdentity(_ request: GetIdentityRequest, _ call: CallContext) async throws -> GetIdentityResponse {

@@ -21,7 +21,7 @@ struct SubmissionPipeline: Sendable {
   let inspector: any RecordingInspecting
   let providers: PipelineProviders
   let jobs: any JobEngine
-  let steps: StepCatalogue
+  let steps: StepCatalogues
   let journal: PipelineJournal
   let now: @Sendable () -> Timestamp
 

@@ -34,6 +34,10 @@ public enum OnboardingKeys {
   /// Its key.
   public static let elevenLabsKey = ConfigurationKey<String?>(
     optional: "elevenlabs.apiKey", isSecret: true, aliases: ["ELEVENLABS_API_KEY"], "Its key.")
+  /// Where later versions of the catalogue are.
+  public static let stepsDirectory = ConfigurationKey<FilePath?>(
+    optional: "steps.directory", check: { $0?.path.hasPrefix("/") == false ? "from the root" : nil },
+    "A folder with later versions of the steps, each a document NAME.json; read when the service starts.")
   /// How long an answer waits for the work.
   public static let completeWait = ConfigurationKey<Duration>(
     "complete.wait", default: .seconds(20), in: .zero ... .seconds(50),
@@ -71,7 +75,7 @@ public enum OnboardingKeys {
   /// All of them, in the order of documentation.
   static let all: [any ConfigurationKeyDeclaration] = [
     openAIBase, openAIKey, transcriptionModel, transcriptionLanguage, extractionModel, structuredOutput, idempotencyHeader,
-    elevenLabsBase, elevenLabsKey, completeWait, anonymousRetention, uploadRetention, orphanRetention,
+    elevenLabsBase, elevenLabsKey, stepsDirectory, completeWait, anonymousRetention, uploadRetention, orphanRetention,
     tendingInterval, debugToken, ffmpeg, ffprobe, overdueAfter,
   ]
 
@@ -91,6 +95,9 @@ public enum OnboardingKeys {
       findings.append(.warning(elevenLabsBase, "not given: no voices are made"))
     } else if settings[elevenLabsKey] == nil {
       findings.append(.error(elevenLabsKey, "must be given together with elevenlabs.baseUrl"))
+    }
+    do throws(StepsFolder.Fault) { _ = try StepsFolder.catalogues(settings[stepsDirectory]?.path) } catch {
+      findings.append(.error(stepsDirectory, error.description))
     }
     return findings
   }

@@ -32,7 +32,10 @@ struct OnboardingParts: Sendable {
 
   init(_ context: ServiceContext, jobs: PostgreSQLJobs, blobs: any BlobStore) throws {
     let (settings, database, now) = (context.settings, context.database, context.now)
-    let catalogues = try StepCatalogues()
+    let catalogues: StepCatalogues
+    do throws(StepsFolder.Fault) { catalogues = try StepsFolder.catalogues(settings[OnboardingKeys.stepsDirectory]?.path) } catch {
+      throw ServiceFailure(.configuration, "\(OnboardingKeys.stepsDirectory.name): \(error)")
+    }
     let steps = catalogues.newest
     let (answers, recordings) = (AnswerStore(database), RecordingStore(database))
     let (submissions, identities) = (SubmissionStore(database), IdentityStore(database))
@@ -44,7 +47,7 @@ struct OnboardingParts: Sendable {
     let keeping = AnswerKeeping(recordings: recordings, now: now)
     pipeline = SubmissionPipeline(
       database: database, answers: answers, recordings: recordings, submissions: submissions, identities: identities,
-      voices: voiceStore, blobs: blobs, inspector: inspector, providers: providers, jobs: jobs, steps: steps,
+      voices: voiceStore, blobs: blobs, inspector: inspector, providers: providers, jobs: jobs, steps: catalogues,
       journal: PipelineJournal(context.log), now: now)
     let watch = SubmissionWatch(submissions: submissions, hub: hub)
     onboarding = OnboardingHandlers(
@@ -64,7 +67,7 @@ struct OnboardingParts: Sendable {
         database: database, answers: answers, submissions: submissions, identities: identities, pipeline: pipeline, now: now),
       transcription: TranscriptionDesk(inspector: inspector, transcriber: providers.transcriber, now: now),
       defaultWait: settings[OnboardingKeys.completeWait])
-    identity = IdentityHandlers(database: database, identities: identities, steps: steps, now: now)
+    identity = IdentityHandlers(database: database, identities: identities, steps: catalogues, now: now)
     voices = VoiceHandlers(
       database: database, voices: voiceStore, recordings: recordings, submissions: submissions, blobs: blobs, jobs: jobs,
       now: now)

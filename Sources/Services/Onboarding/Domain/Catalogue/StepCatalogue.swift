@@ -34,11 +34,15 @@ public struct CatalogueStep: Sendable, Hashable {
 public struct StepCatalogue: Sendable, Hashable {
   /// What is wrong with a catalogue.
   public struct Fault: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What it is.
+    /// What it is, behind where it is: `steps[3].type: …`.
     public let description: String
 
     /// A fault.
-    public init(_ description: String) { self.description = description }
+    ///
+    /// - Parameters:
+    ///   - reason: What it is.
+    ///   - path: Where in the document it is; empty for all of it.
+    public init(_ reason: String, at path: String = "") { description = path.isEmpty ? reason : "\(path): \(reason)" }
   }
 
   /// The version, from 1.
@@ -60,14 +64,18 @@ public struct StepCatalogue: Sendable, Hashable {
   ///
   /// - Throws: ``Fault``: versions count from 1, steps from 1 without gaps, each has a phase, and no field occurs twice.
   public init(version: Int, steps: [CatalogueStep]) throws(Fault) {
-    guard version > 0 else { throw Fault("the catalogue has no version") }
-    guard !steps.isEmpty else { throw Fault("the catalogue has no steps") }
+    guard version > 0 else { throw Fault("the catalogue has no version", at: "version") }
+    guard !steps.isEmpty else { throw Fault("the catalogue has no steps", at: "steps") }
     for (index, step) in steps.enumerated() {
-      guard step.number == index + 1 else { throw Fault("step \(index + 1) is missing") }
-      guard !step.phase.isEmpty else { throw Fault("step \(step.number) has no phase") }
+      guard step.number == index + 1 else { throw Fault("step \(index + 1) is missing", at: "steps[\(index)].step") }
+      guard !step.phase.isEmpty else { throw Fault("step \(step.number) has no phase", at: "steps[\(index)].phase") }
     }
-    let fields = steps.flatMap(\.fields)
-    guard Set(fields).count == fields.count else { throw Fault("a field belongs to two steps") }
+    var fields: Set<String> = []
+    for (index, step) in steps.enumerated() {
+      for field in step.fields where !fields.insert(field).inserted {
+        throw Fault("\(field) belongs to two steps", at: "steps[\(index)].fields")
+      }
+    }
     self.version = version
     self.steps = steps
     byNumber = Dictionary(uniqueKeysWithValues: steps.enumerated().map { ($1.number, $0) })

@@ -18,5 +18,5 @@ public enum IdentityCatalogue {
   public static let concluded = profile + leverage + mirror
 
   /// All of them: what is answered, in the order of the steps, and what is concluded.
-  public static func all(_ steps: StepCatalogue) -> [String] { steps.fields + concluded }
+  public static func all(_ steps: StepCatalogues) -> [String] { steps.fields + concluded }
 }

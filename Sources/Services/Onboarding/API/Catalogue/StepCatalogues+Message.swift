@@ -2,20 +2,10 @@ internal import OnboardingDomain
 internal import ParleyAPI
 internal import WellKnown
 
-/// All versions of the catalogue.
-struct StepCatalogues: Sendable {
-  private let versions: [Int: StepCatalogue]
-  /// The newest.
-  let newest: StepCatalogue
-
-  init() throws(StepCatalogue.Fault) {
-    newest = try .first()
-    versions = [newest.version: newest]
-  }
-
+extension StepCatalogues {
   /// A version as it is sent; 0 is the newest.
   func message(version: Int) throws(OnboardingRefusal) -> ListStepsResponse {
-    guard let catalogue = version == 0 ? newest : versions[version] else { throw .noCatalogue }
+    guard let catalogue = catalogue(version) else { throw .noCatalogue }
     return .init(
       version: Int32(catalogue.version),
       steps: catalogue.steps.map { step in
