@@ -53,13 +53,23 @@ public struct TestParley: Sendable {
     let client = ParleyAPI.AuthService.Client(copy ?? channel)
     let options = CallOptions(deadline: .after(.seconds(60)))
     let nonce = try await client.beginSignIn(.init(app: app, provider: .google), options: options)
-    let token = try ground.google.token(name, nonce: nonce.providerNonce, at: clock.unixSeconds)
+    let token = try idToken(of: name, nonce: nonce.providerNonce)
     let answer = try await client.signInWithGoogle(
       .init(app: app, idToken: token, nonce: nonce.nonce, device: .init(name: "\(name)'s phone")), options: options)
     guard let tokens = answer.tokens, let user = UserID(answer.profile?.userID ?? ""), let session = SessionID(tokens.sessionID)
     else { throw TimedOut("a session") }
     directory.begin(tokens.sessionID)
     return TestUser(name: name, userID: user, sessionID: session, tokens: tokens)
+  }
+
+  /// The ID token of somebody who has just proved who they are to the test's Google, for whoever signs in otherwise than by
+  /// ``signIn(_:app:at:)``.
+  ///
+  /// - Parameters:
+  ///   - name: What the test calls the person.
+  ///   - nonce: What the auth service had told the app for the provider.
+  public func idToken(of name: String, nonce: String) throws -> String {
+    try ground.google.token(name, nonce: nonce, at: clock.unixSeconds)
   }
 
   /// Tells other services that somebody's session has ended. The auth service knows nothing of it: it has RPCs for that.
