@@ -12,7 +12,7 @@ public final class RPCServer: Sendable {
   let loops: [ServerLoop]
   private let listeners = Mutex<[Listener]>([])
   private let gate: AcceptGate
-  private let large: LargeRequests
+  private let rooms: LargeRooms
   private let events: RPCServerEvents
 
   /// A server that does not listen yet.
@@ -33,18 +33,19 @@ public final class RPCServer: Sendable {
     // Who only looks on needs no frame around each call; the outermost sees what all others decide.
     let observer = interceptors.first?.observer
     let inner = observer == nil ? interceptors : Array(interceptors.dropFirst())
+    let usual = configuration.maximumRequestBytes
+    let rooms = LargeRooms(
+      services.flatMap(\.methods).compactMap { $0.requestLimit.map { ($0.room, $0.bytes) } }
+        + http.compactMap { route in route.maximumBodyBytes.map { (route.room, $0) } }, configuration)
     let methods = services.flatMap(\.methods).map { route in
       RouteEntry(
-        route.method.path,
-        .rpc(ServedMethod(route.intercepted(by: inner), maximumRequestBytes: configuration.maximumRequestBytes)))
+        route.method.path, .rpc(ServedMethod(route.intercepted(by: inner), maximumRequestBytes: usual, rooms)))
     }
-    let routes = RouteTable(
-      methods
-        + http.map { RouteEntry($0.path, .http($0)) })
+    let routes = RouteTable(methods + http.map { RouteEntry($0.path, .http($0), room: rooms[$0.room]) })
     let gate = AcceptGate(configuration.accept)
     let budgets = ServerBudgets(configuration)
     self.gate = gate
-    large = budgets.large
+    self.rooms = rooms
     self.events = events
     loops = group.loops.map {
       ServerLoop(
@@ -95,7 +96,7 @@ public final class RPCServer: Sendable {
   }
 
   /// The bytes of large requests that are let in, and how many wait for their turn. May be asked for on any thread.
-  public var largeRequests: (bytes: Int, waiting: Int) { large.usage }
+  public var largeRequests: (bytes: Int, waiting: Int) { rooms.usage }
 
   /// Whose handler keeps `loop` busy, as far as it is known. May be called from any thread.
   public func handler(on loop: EventLoop) -> HandlerTrace? { loops.first { $0.loop === loop }?.running.trace(loop.pulse) }

@@ -12,12 +12,15 @@ public struct RPCServerConfiguration: Sendable {
   /// The largest body of a plain HTTP request, in bytes. A larger one is answered with 413.
   public var maximumHTTPBodyBytes = 1 << 20
   /// Bytes that requests larger than ``maximumRequestBytes`` may come to in the process at once, where a method or a route takes
-  /// such, from before they are let in until they have been worked on. The next one waits for its turn; one that alone is larger has
-  /// it alone.
+  /// such, from when they begin to come until they have been worked on. The next one waits for its turn; one that alone is larger has
+  /// it alone. Those of another ``RPC/RequestLimit/room`` have one of their own, for four of the largest.
   public var largeRequestBytes = 128 << 20
-  /// What has to come of such a body of plain HTTP, on average, once it is let in and ``maximumCallDuration`` has passed; one that
-  /// comes more slowly is answered with 408, so that the next gets its turn. (An RPC has its deadline.)
+  /// What has to come of such a body of plain HTTP, on average and after ``largeBodyGrace``, once it has its turn; one that comes more
+  /// slowly is answered with 408, so that the next gets its turn. For that it waits at most ``maximumCallDuration`` (60 s without). An
+  /// RPC has its deadline.
   public var largeBodyBytesPerSecond = 64 << 10
+  /// The time that such a body has at least.
+  public var largeBodyGrace = Duration.seconds(10)
   /// The time a call may take whatever its caller allows, or nil for no bound. A streaming call is bound only by its caller's
   /// deadline, and by this when that is longer.
   public var maximumCallDuration: Duration? = nil

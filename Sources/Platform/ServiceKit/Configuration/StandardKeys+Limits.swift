@@ -90,7 +90,8 @@ extension StandardKeys {
       "Bytes of requests larger than maxRequestBytes, of methods that take such, in the process at once; others wait."),
     .init(
       "largeBodyBytesPerSecond", \.largeBodyBytesPerSecond, 1...(1 << 30),
-      "What has to come of such a body of plain HTTP on average, after the time that a call may take."),
+      "What has to come of such a body of plain HTTP on average, after the grace."),
+    .init("largeBodyGrace", \.largeBodyGrace, short, "Time that such a body has at least."),
     .init(
       "maximumRunningHandlers", \.maximumRunningHandlers, 1...10_000_000, named: "runningHandlers",
       "Handlers that may run at once in the process."),

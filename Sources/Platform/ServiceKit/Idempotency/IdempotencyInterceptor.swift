@@ -31,7 +31,7 @@ public struct IdempotencyInterceptor: ServerInterceptor {
   public func intercept(_ call: any ServerCall, next: MethodRoute.Serve) async throws {
     let caller = try CallContext(call).caller
     let read = try await ReadCall.reading(call, policy)
-    let key = replay.key(read.request)
+    let key = replay.key(try read.message())
     guard !key.isEmpty else {
       guard replay.isKeyOptional else { throw PolicyRefusal.invalidKey("needed, 1 to 64 printable characters").rpcError() }
       return try await next(read)
@@ -57,7 +57,7 @@ public struct IdempotencyInterceptor: ServerInterceptor {
 
   private func keyed(_ read: ReadCall, _ key: String, of caller: Caller, at now: Timestamp) throws(RPCError) -> KeyedRequest {
     let bytes: [UInt8]
-    do { bytes = try read.request.protobufBytes() } catch {
+    do { bytes = try read.message().protobufBytes() } catch {
       throw RPCError(.internal, "the request cannot be encoded", cause: error)
     }
     return KeyedRequest(

@@ -134,7 +134,11 @@ extension [ServiceRoutes] {
       var service = service
       for index in service.methods.indices {
         let route = service.methods[index]
-        service.methods[index] = route.intercepted(by: policies.interceptors(of: route.method, behind: access))
+        var interceptors = policies.interceptors(of: route.method, behind: access)
+        if route.requestLimit != nil, let guarded = interceptors.firstIndex(where: { $0 is AccessPolicy }) {
+          interceptors.insert(RequestOwnerInterceptor(), at: guarded + 1)
+        }
+        service.methods[index] = route.intercepted(by: interceptors)
       }
       return service
     }

@@ -9,7 +9,7 @@ public struct OwnershipInterceptor: ServerInterceptor {
   public func intercept(_ call: any ServerCall, next: MethodRoute.Serve) async throws {
     let caller = try CallContext(call).caller
     let read = try await ReadCall.reading(call, policy)
-    for owner in policy.owners?(read.request) ?? [] { try caller.mustOwn(owner) }
+    for owner in try policy.owners?(read.message()) ?? [] { try caller.mustOwn(owner) }
     try await next(read)
   }
 }

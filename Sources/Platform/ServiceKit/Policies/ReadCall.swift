@@ -8,8 +8,8 @@ internal import RPC
 final class ReadCall: ServerCall, @unchecked Sendable {
   /// What stands behind it.
   let inner: any ServerCall
-  /// The first request.
-  let request: any Message
+  /// The first request, until the handler lets go of it.
+  private var request: (any Message)?
   /// Whether ``unaryResponse(_:)`` holds back what it gets.
   var holdsResponse = false
   /// What was held back.
@@ -19,6 +19,12 @@ final class ReadCall: ServerCall, @unchecked Sendable {
   private init(_ inner: any ServerCall, _ request: any Message) {
     self.inner = inner
     self.request = request
+  }
+
+  /// The first request, for who looks at it before the handler does.
+  func message() throws(RPCError) -> any Message {
+    guard let request else { throw RPCError(.internal, "the request was let go of") }
+    return request
   }
 
   /// The call with its request read, by whoever asks first.
@@ -48,7 +54,10 @@ final class ReadCall: ServerCall, @unchecked Sendable {
 
   func unaryRequest<M: Message>(_ type: M.Type) throws(RPCError) -> M { try taken(type) }
 
-  func letGoOfRequest() { inner.letGoOfRequest() }
+  func letGoOfRequest() {
+    request = nil
+    inner.letGoOfRequest()
+  }
 
   func receive<M: Message>(_ type: M.Type) async throws(RPCError) -> M? {
     isTaken ? try await inner.receive(type) : try taken(type)

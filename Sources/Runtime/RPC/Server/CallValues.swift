@@ -4,6 +4,12 @@ public protocol CallValueKey {
   associatedtype Value: Sendable
 }
 
+/// Who sends a request that may be large, as far as an interceptor knows: nobody has two of them worked on at once.
+public enum RequestOwner: CallValueKey {
+  /// Any name of theirs.
+  public typealias Value = String
+}
+
 /// The values attached to one call. A handful at most, so a list is searched.
 public struct CallValues: Sendable {
   @usableFromInline typealias Entry = (key: ObjectIdentifier, value: any AnyObject & Sendable)

@@ -84,11 +84,17 @@ public struct RequestLimit: Sendable, Hashable {
   public let bytes: Int
   /// The method that takes more: callers of a larger request are told of it.
   public let alternative: String
+  /// Which large requests this method's wait for.
+  public let room: String
+
+  /// The room of those that name no other.
+  public static let room = "requests"
 
   /// A limit.
-  public init(bytes: Int, alternative: String) {
+  public init(bytes: Int, alternative: String, room: String = RequestLimit.room) {
     self.bytes = bytes
     self.alternative = alternative
+    self.room = room
   }
 
   /// What a larger request is answered with: RESOURCE_EXHAUSTED `REQUEST_TOO_LARGE`, whose metadata say `limit` and `alternative`.
@@ -118,8 +124,8 @@ public struct ServiceRoutes: Sendable {
 
   /// These routes, with one method whose requests may be larger or must be smaller than others'.
   ///
-  /// Calls that may bring larger ones pass their interceptors before the request is received, and wait for each other when there are
-  /// too many: see ``CallContext/letGoOfRequest()``.
+  /// Calls that may bring larger ones pass their interceptors before the request is received, and wait for those of the same room when
+  /// there are too many: see ``CallContext/letGoOfRequest()``.
   ///
   /// - Parameters:
   ///   - method: Its name, `Complete`. A name that the service does not have is a programmer's mistake.

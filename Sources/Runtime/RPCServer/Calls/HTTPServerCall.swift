@@ -16,11 +16,11 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
   private var home: HTTP2Connection?
   private var isRunning = false
   private var isAnswered = false
-  /// What it holds of the room for large requests.
-  private var largeBytes = 0
+  /// Its turn among the large requests, while it has one.
+  private var turn: LargeRequests.Turn?
   private var bodyWaiters: [UnsafeContinuation<Void, Never>] = []
-  /// What ends the turn of a large body that does not come.
-  private var turn: LoopTimer?
+  /// What ends the wait for a large body: for its turn, and then for its bytes.
+  private var patience: LoopTimer?
 
   init(on server: ServerLoop, _ handler: @escaping HTTPRoute.Handler, _ route: RouteEntry?) {
     self.server = server
@@ -81,55 +81,63 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
 
   // MARK: A body that is asked for
 
-  /// The body, when all of it is there.
-  func wholeBody() async throws -> [UInt8] {
+  /// The body, when all of it is there. A large one waits for its turn, as soon as enough of it has come to show that it does come.
+  func wholeBody(of owner: String?) async throws -> [UInt8] {
     while let stream, !isAnswered {
-      let expected = expectedBody(stream)
-      if largeBytes == 0, expected > server.configuration.maximumRequestBytes {
-        guard let bytes = await server.large.enter(expected) else { throw CancellationError() }
-        largeBytes = bytes
-        bound(bytes)
+      let (expected, count) = (expectedBody(stream), stream.inbound.count)
+      let isLarge = expected > server.configuration.maximumRequestBytes
+      if isLarge, patience == nil { wait(atMost: server.configuration.maximumCallDuration ?? .seconds(60)) }
+      if isLarge, turn == nil, count >= min(expected, Self.shown), let room = route?.room {
+        guard let turn = await room.enter(expected, of: owner) else { throw CancellationError() }
+        self.turn = turn
+        let rate = max(1, server.configuration.largeBodyBytesPerSecond)
+        wait(atMost: server.configuration.largeBodyGrace + .seconds(expected / rate))
       } else if stream.isRemoteClosed {
         let body = [UInt8](stream.inbound.bytes)
         stream.dropInbound()
-        if let turn { server.loop.disarm(turn) }
+        if let patience { server.loop.disarm(patience) }
         return body
       } else {
-        stream.openWindow(toHold: expected)
+        if !isLarge || turn != nil { stream.openWindow(toHold: expected) }
         await withUnsafeContinuation { bodyWaiters.append($0) }
       }
     }
     throw CancellationError()
   }
 
+  /// What of a large body has to be there before it gets room.
+  private static var shown: Int { 64 << 10 }
+
   /// What the body comes to, as far as it is known. One without a length is taken for one that is not large until it is.
   private func expectedBody(_ stream: HTTP2Stream) -> Int {
     let (count, usual) = (stream.inbound.count, server.configuration.maximumRequestBytes)
     if stream.isRemoteClosed { return count }
     let hasLength = stream.headers.text(named: "content-length") != nil
-    return hasLength || largeBytes > 0 || count >= usual ? expectedBytes(stream) : min(usual, maximumBodyBytes)
+    return hasLength || turn != nil || count >= usual ? expectedBytes(stream) : min(usual, maximumBodyBytes)
   }
 
-  private func bound(_ bytes: Int) {
-    let configuration = server.configuration
-    let seconds = Duration.seconds(bytes / max(1, configuration.largeBodyBytesPerSecond))
-    let timer = LoopTimer()
-    timer.onFire = { [unowned self] in
-      guard let stream, !stream.isRemoteClosed, !isAnswered else { return }
+  private func wait(atMost limit: Duration) {
+    let timer = patience ?? LoopTimer { [unowned self] in ranOut() }
+    patience = timer
+    server.loop.arm(timer, after: limit)
+  }
+
+  private func ranOut() {
+    guard let stream, !stream.isRemoteClosed, !isAnswered else { return }
+    if turn != nil || stream.inbound.count < Self.shown {
       answer(refusal(408, "the body takes too long\n", stream), toHead: false)
-      stream.consume(stream.inbound.count)
-      stopHandler()
+    } else {
+      shed(.requestBytes, stream)
     }
-    server.loop.arm(timer, at: server.loop.now.advanced(by: (configuration.maximumCallDuration ?? .seconds(60)) + seconds))
-    turn = timer
+    stream.consume(stream.inbound.count)
+    stopHandler()
   }
 
   func letGoOfBody() {
-    if let turn { server.loop.disarm(turn) }
-    turn = nil
-    guard largeBytes > 0 else { return }
-    server.large.leave(largeBytes)
-    largeBytes = 0
+    if let patience { server.loop.disarm(patience) }
+    guard let turn else { return }
+    route?.room?.leave(turn)
+    self.turn = nil
   }
 
   private func wakeBodyWaiters() {

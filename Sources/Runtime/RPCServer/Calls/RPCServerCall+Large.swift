@@ -20,16 +20,20 @@ extension RPCServerCall {
         await nextBytes(stream)
         continue
       }
-      if largeBytes == 0, expected.read > server.configuration.maximumRequestBytes {
-        guard let bytes = await server.large.enter(min(expected.read, maximumRequestBytes)) else {
+      let isLarge = expected.read > server.configuration.maximumRequestBytes
+      // Room is for what comes, not for what is announced.
+      if isLarge, turn == nil, stream.inbound.count >= min(expected.held, Self.windowStep), let room {
+        guard let turn = await room.enter(min(expected.read, maximumRequestBytes), of: values[RequestOwner.self]) else {
           throw RPCError(.cancelled, "the call is over")
         }
-        largeBytes = bytes
+        self.turn = turn
       } else if stream.isRemoteClosed {
         return
       } else {
         await nextBytes(stream) {
-          guard stream.unopenedBytes >= Self.windowStep, stream.openWindow(toHold: expected.held) else { return }
+          guard !isLarge || turn != nil, stream.unopenedBytes >= Self.windowStep, stream.openWindow(toHold: expected.held) else {
+            return
+          }
           if form.wire != .connectUnary { stream.inbound.reserve(expected.held) }
         }
       }
@@ -37,12 +41,14 @@ extension RPCServerCall {
   }
 
   func letGoOfRequest() {
-    guard largeBytes > 0 else { return }
-    server.large.leave(largeBytes)
-    largeBytes = 0
+    guard let turn else { return }
+    room?.leave(turn)
+    self.turn = nil
   }
 
-  /// The least that a window is opened by.
+  private var room: LargeRequests? { route?.room }
+
+  /// The least that a window is opened by, and that of a large request has to be there before it gets room.
   private static var windowStep: Int { 64 << 10 }
   /// Deflate makes no more of a byte.
   private static var mostExpansion: Int { 1_032 }
@@ -76,7 +82,7 @@ extension RPCServerCall {
       return max(declared, count)
     }
     let usual = server.configuration.maximumRequestBytes
-    return largeBytes > 0 || count >= usual ? most : usual
+    return turn != nil || count >= usual ? most : usual
   }
 
   private func expected(_ held: Int) -> Expected {

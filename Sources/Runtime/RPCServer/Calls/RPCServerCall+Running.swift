@@ -35,6 +35,8 @@ extension RPCServerCall {
   private func ended(_ error: (any Error)?) {
     if let observer = server.observer { observer.callEnds(self, since: begun, error) }
     isRunning = false
+    // Whoever ended the call may have done so before its handler was reached.
+    if beginsAtHeaders { letGoOfRequest() }
     server.runningHandlers.giveBack(1)
     if let task { server.running.ended(task) }
     task = nil

@@ -24,8 +24,8 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   var maximumRequestBytes = 0
   /// The same of ``ServedMethod/beginsAtHeaders``.
   var beginsAtHeaders = false
-  /// What it holds of the room for large requests.
-  var largeBytes = 0
+  /// Its turn among the large requests, while it has one.
+  var turn: LargeRequests.Turn?
   var form: CallForm
   /// The query and the message of a call that came by GET.
   var getCall: (query: String, message: [UInt8])?

@@ -24,15 +24,16 @@ public struct HTTPServerRequest: Sendable {
   /// Takes a body that is let in now that whoever asks for it has judged the request: large ones wait for each other, as those of calls.
   ///
   /// - Parameters:
+  ///   - owner: Who sends it, by any name: nobody has two large ones worked on at once. Nil where nobody knows.
   ///   - read: Makes something of the bytes. They are not kept beyond it.
   ///   - use: Works on that. When it ends, the next large request may come: what still waits for other things belongs behind it.
   /// - Throws: What `read` and `use` throw, or `CancellationError` when nobody waits for the answer any more.
   public func withBody<Value, Result>(
-    _ read: (consuming [UInt8]) async throws -> Value, then use: (consuming Value) async throws -> Result
+    of owner: String? = nil, _ read: (consuming [UInt8]) async throws -> Value, then use: (consuming Value) async throws -> Result
   ) async throws -> Result {
     guard let source else { return try await use(try await read(body)) }
     defer { source.letGoOfBody() }
-    return try await use(try await read(try await source.wholeBody()))
+    return try await use(try await read(try await source.wholeBody(of: owner)))
   }
 
   /// What stands in the place of `:name` in the path of the route: the last segment, as it was sent.
@@ -108,15 +109,18 @@ public struct HTTPRoute: Sendable {
   public let tooLarge: HTTPServerResponse?
   /// Whether the handler begins before the body is there, and asks for it when it has judged who sends it.
   public let beginsAtHeaders: Bool
+  /// Which large requests its bodies wait for.
+  public let room: String
   /// What answers.
   public var handler: Handler
 
   /// Joins a path with what answers.
   public init(
     _ path: String, maximumBodyBytes: Int? = nil, tooLarge: HTTPServerResponse? = nil, beginsAtHeaders: Bool = false,
-    _ handler: @escaping Handler
+    room: String = RequestLimit.room, _ handler: @escaping Handler
   ) {
     self.path = path
+    self.room = room
     self.beginsAtHeaders = beginsAtHeaders
     self.maximumBodyBytes = maximumBodyBytes
     self.tooLarge = tooLarge

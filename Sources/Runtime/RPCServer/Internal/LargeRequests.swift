@@ -1,19 +1,34 @@
 internal import Synchronization
 
-/// How many bytes of large requests a process has at once, from before they are let in until they have been worked on.
+/// How many bytes of large requests of one kind a process has at once, from when they begin to come until they have been worked on.
 ///
 /// Who finds no room waits, in the order in which they came: a small one behind a large one too, or the large one's turn would
-/// never come.
+/// never come. Nobody has two at once: whoever sends several waits for themselves, and no other waits for that.
 final class LargeRequests: Sendable {
   private struct Waiter {
     let ticket: Int
     let bytes: Int
+    let owner: String?
     let continuation: CheckedContinuation<Bool, Never>
   }
   private struct State {
     var used = 0
     var lastTicket = 0
+    var owners: Set<String> = []
     var waiters: [Waiter] = []
+
+    func isFree(_ owner: String?) -> Bool { owner.map { !owners.contains($0) } ?? true }
+
+    mutating func take(_ bytes: Int, _ owner: String?) {
+      used += bytes
+      if let owner { owners.insert(owner) }
+    }
+  }
+
+  /// Room that somebody has, until it is given back.
+  struct Turn: Sendable {
+    fileprivate let bytes: Int
+    fileprivate let owner: String?
   }
 
   /// What may be there at once.
@@ -27,9 +42,11 @@ final class LargeRequests: Sendable {
 
   /// Waits for room.
   ///
-  /// - Parameter bytes: What the request may come to. More than there may be at all counts as all.
+  /// - Parameters:
+  ///   - bytes: What the request may come to. More than there may be at all counts as all.
+  ///   - owner: Who sends it; nil where nobody knows.
   /// - Returns: What to give back to ``leave(_:)``; nil when the task was cancelled while it waited.
-  func enter(_ bytes: Int) async -> Int? {
+  func enter(_ bytes: Int, of owner: String?) async -> Turn? {
     let bytes = min(bytes, limit)
     let ticket = state.withLock { state in
       state.lastTicket += 1
@@ -40,11 +57,12 @@ final class LargeRequests: Sendable {
         let isIn: Bool? = state.withLock { state in
           // Whoever cancels says so before it looks for the ticket, so one of the two sees the other.
           if Task.isCancelled { return false }
-          if state.waiters.isEmpty && state.used + bytes <= limit {
-            state.used += bytes
+          let isFirst = !state.waiters.contains { state.isFree($0.owner) }
+          if isFirst && state.isFree(owner) && state.used + bytes <= limit {
+            state.take(bytes, owner)
             return true
           }
-          state.waiters.append(Waiter(ticket: ticket, bytes: bytes, continuation: continuation))
+          state.waiters.append(Waiter(ticket: ticket, bytes: bytes, owner: owner, continuation: continuation))
           return nil
         }
         if let isIn { continuation.resume(returning: isIn) }
@@ -52,12 +70,15 @@ final class LargeRequests: Sendable {
     } onCancel: {
       giveUp(ticket)
     }
-    return isIn ? bytes : nil
+    return isIn ? Turn(bytes: bytes, owner: owner) : nil
   }
 
   /// A request has been worked on.
-  func leave(_ bytes: Int) {
-    admit { $0.used -= bytes }
+  func leave(_ turn: Turn) {
+    admit { state in
+      state.used -= turn.bytes
+      if let owner = turn.owner { state.owners.remove(owner) }
+    }
   }
 
   private func giveUp(_ ticket: Int) {
@@ -74,9 +95,12 @@ final class LargeRequests: Sendable {
     let admitted = state.withLock { state in
       change(&state)
       var admitted: [Waiter] = []
-      while let next = state.waiters.first, state.used + next.bytes <= limit {
-        state.used += next.bytes
-        admitted.append(state.waiters.removeFirst())
+      while let index = state.waiters.firstIndex(where: { state.isFree($0.owner) }),
+        state.used + state.waiters[index].bytes <= limit
+      {
+        let next = state.waiters.remove(at: index)
+        state.take(next.bytes, next.owner)
+        admitted.append(next)
       }
       return admitted
     }

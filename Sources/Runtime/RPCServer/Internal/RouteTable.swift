@@ -13,9 +13,11 @@ final class ServedMethod: Sendable {
   let maximumRequestBytes: Int
   /// Whether a call begins before its request is there: a stranger's large one is refused instead of received.
   let beginsAtHeaders: Bool
+  /// Where its large requests wait; nil where it takes none.
+  let room: LargeRequests?
   private let limit: RequestLimit?
 
-  init(_ route: MethodRoute, maximumRequestBytes: Int) {
+  init(_ route: MethodRoute, maximumRequestBytes: Int, _ rooms: LargeRooms) {
     method = route.method
     kind = route.method.kind
     serve = route.serve
@@ -23,6 +25,7 @@ final class ServedMethod: Sendable {
     limit = route.requestLimit
     self.maximumRequestBytes = limit?.bytes ?? maximumRequestBytes
     beginsAtHeaders = kind == .unary && self.maximumRequestBytes > maximumRequestBytes
+    room = beginsAtHeaders ? limit.flatMap { rooms[$0.room] } : nil
   }
 
   /// What a larger request of so many bytes is answered with; nil where it is not known how many.
@@ -44,10 +47,13 @@ final class RouteEntry: Sendable {
   let target: Target
   /// The method, when it leads to one.
   let method: ServedMethod?
+  /// Where large bodies of a plain HTTP route wait; nil where there are none.
+  let room: LargeRequests?
   private let pathBytes: [UInt8]
 
-  init(_ path: String, _ target: Target) {
+  init(_ path: String, _ target: Target, room: LargeRequests? = nil) {
     self.path = path
+    self.room = room
     self.target = target
     method = if case .rpc(let method) = target { method } else { nil }
     pathBytes = Array(path.utf8)

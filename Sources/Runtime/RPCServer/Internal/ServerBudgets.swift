@@ -7,12 +7,9 @@ struct ServerBudgets: Sendable {
   let handlers: SharedBudget
   /// What waits in memory.
   let memory: HTTP2Budgets
-  /// Large requests.
-  let large: LargeRequests
 
   init(_ configuration: RPCServerConfiguration) {
     handlers = SharedBudget(limit: configuration.maximumRunningHandlers, chunk: 64)
     memory = HTTP2Budgets(configuration.http2)
-    large = LargeRequests(limit: configuration.largeRequestBytes)
   }
 }

@@ -30,8 +30,6 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   let hasCORS: Bool
   /// Handlers that are running now.
   var runningHandlers: BudgetShare
-  /// Large requests of the process.
-  let large: LargeRequests
   private let gate: AcceptGate
   /// Which one has the loop, for whoever watches it from another thread.
   let running = RunningHandlers()
@@ -61,7 +59,6 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
     borrowedEncoder = .passUnretained(encoder)
     longestCall = configuration.maximumCallDuration?.saturatingNanoseconds ?? .max
     runningHandlers = BudgetShare(of: budgets.handlers)
-    large = budgets.large
     resources = HTTP2LoopResources(loop, limits: configuration.http2, budgets: budgets.memory)
     coding = MessageCoding(
       decoder, encoder, registry: configuration.messageRegistry, ignoresUnknownFields: configuration.ignoresUnknownJSONFields)

@@ -79,7 +79,7 @@ import Testing
       async let other = EchoService.Client(second).echo(Self.request(Self.limit, 2))
       try await held.entered.reaches(2)
       async let last = client.echo(Self.request(Self.limit, 3))
-      try await server.largeRequestsWait(1)
+      try await server.awaitLargeRequests(waiting: 1)
       #expect(held.entered.value == 2 && server.server.largeRequests.bytes == 2 * Self.limit)
       // What is not large does not wait.
       async let small = client.echo(Self.request(Self.usual - 5, 4))
@@ -102,11 +102,11 @@ import Testing
       }
       try await held.entered.reaches(2)
       let waiting = Task { try await client.echo(Self.request(Self.limit, 3)) }
-      try await server.largeRequestsWait(1)
+      try await server.awaitLargeRequests(waiting: 1)
       let next = Task { try await client.echo(Self.request(Self.limit, 4)) }
-      try await server.largeRequestsWait(2)
+      try await server.awaitLargeRequests(waiting: 2)
       waiting.cancel()
-      try await server.largeRequestsWait(1)
+      try await server.awaitLargeRequests(waiting: 1)
       running[0].cancel()
       try await held.entered.reaches(3)
       #expect(held.order.withLock { $0 }.last == 4)
@@ -158,6 +158,65 @@ import Testing
     }
   }
 
+  /// Reads the request before the handler would, and lets nobody through.
+  private struct Refusing: ServerInterceptor {
+    func intercept(_ call: any ServerCall, next: MethodRoute.Serve) async throws {
+      try await call.awaitRequest()
+      _ = try call.unaryRequest(EchoRequest.self)
+      throw RPCError(.permissionDenied, "somebody else's")
+    }
+  }
+
+  @Test("Who is refused once the request was read, or goes away before it is there, leaves no room taken")
+  func refused() async throws {
+    try await Self.run(interceptors: [Refusing()]) { client, server, clients in
+      for _ in 0..<3 {
+        let error = await #expect(throws: RPCError.self) { try await client.echo(Self.request()) }
+        #expect(error?.code == .permissionDenied && server.server.largeRequests == (0, 0))
+      }
+      let peer = try await HTTP2Peer.open(to: server.address, on: clients.loops[0])
+      let beginning = Array(HTTP2Peer.message(.init(repeating: 0, count: Self.limit)).prefix(64 << 10))
+      for stream: UInt32 in [1, 3, 5] {
+        peer.send(.headers(stream, HTTP2Peer.grpcHeaders("Echo")))
+        peer.sendBody(stream, beginning, ends: false)
+        try await server.awaitLargeRequests(bytes: Self.limit)
+        peer.send(.reset(stream, 8))
+        try await server.awaitLargeRequests(bytes: 0)
+      }
+      peer.close()
+    }
+  }
+
+  /// Takes the first letters of the text for who sends it, as metadata would tell.
+  private struct Named: ServerInterceptor {
+    func intercept(_ call: any ServerCall, next: MethodRoute.Serve) async throws {
+      call.values[RequestOwner.self] = call.metadata["x-owner"]
+      try await next(call)
+    }
+  }
+
+  @Test("Whoever sends several waits for themselves, and nobody else waits for that")
+  func owners() async throws {
+    let held = Held()
+    try await Self.run(handlers: held.handlers, interceptors: [Named()]) { client, server, _ in
+      func send(_ number: Int64, as owner: String) -> Task<EchoResponse, any Error> {
+        Task {
+          try await client.echo(Self.request(Self.limit, number), options: CallOptions(metadata: ["x-owner": .init(owner)]))
+        }
+      }
+      let first = send(1, as: "ana")
+      try await held.entered.reaches(1)
+      let second = send(2, as: "ana")
+      try await server.awaitLargeRequests(waiting: 1)
+      let other = send(3, as: "ben")
+      try await held.entered.reaches(2)
+      #expect(held.order.withLock { $0 } == [1, 3])
+      held.released.add()
+      let answers = try await [first.value, second.value, other.value]
+      #expect(answers.map(\.sequence) == [1, 2, 3] && server.server.largeRequests == (0, 0))
+    }
+  }
+
   @Test("The window opens for those who have a turn, and for the next when one of them is gone")
   func windows() async throws {
     try await Self.run { _, server, clients in
@@ -170,7 +229,7 @@ import Testing
       func isLetIn(_ stream: UInt32) -> Bool { Self.widened(peer, stream) > 0 }
       for stream: UInt32 in [1, 3, 5] { announce(stream) }
       try await peer.wait("windows of two") { isLetIn(1) && isLetIn(3) }
-      try await server.largeRequestsWait(1)
+      try await server.awaitLargeRequests(waiting: 1)
       #expect(!isLetIn(5))
       peer.send(.reset(1, 8))
       try await peer.wait("a window of the third") { isLetIn(5) }
@@ -188,7 +247,7 @@ import Testing
         Task { [options] in try await client.echo(Self.request(Self.limit - 100, Int64(number)), options: options) }
       }
       try await held.entered.reaches(2)
-      try await server.largeRequestsWait(1)
+      try await server.awaitLargeRequests(waiting: 1)
       #expect(held.entered.value == 2)
       held.released.add()
       for call in calls { #expect(try await call.value.body.count > Self.usual) }
@@ -240,7 +299,7 @@ import Testing
       try await held.entered.reaches(2)
       peer.send(.headers(3, HTTP2Peer.httpHeaders("POST", "/large", [("authorization", "me"), length])))
       peer.sendBody(3, [UInt8](repeating: 1, count: 64 << 10), ends: false)
-      try await server.largeRequestsWait(1)
+      try await server.awaitLargeRequests(waiting: 1)
       #expect(Self.widened(peer, 3) == 0)
       held.released.add()
       try await Self.send(Self.limit, on: 3, of: peer, from: 64 << 10)
@@ -256,7 +315,7 @@ import Testing
     let held = Held()
     held.released.add()
     var configuration = Self.configuration
-    configuration.maximumCallDuration = .milliseconds(300)
+    configuration.largeBodyGrace = .milliseconds(300)
     configuration.largeBodyBytesPerSecond = 1 << 30
     configuration.largeRequestBytes = Self.limit
     try await EchoServer.run(http: [Self.route(held)], configuration: configuration) { server, clients in
@@ -269,6 +328,35 @@ import Testing
       #expect(try await peer.response(1).value(":status") == "408")
       // Its turn has come, and goes by like the first one's.
       #expect(try await peer.response(3).value(":status") == "408")
+      #expect(server.server.largeRequests == (0, 0))
+      peer.close()
+    }
+  }
+
+  @Test("What is announced and does not come takes no room, and a wait for a turn has an end")
+  func announced() async throws {
+    let held = Held()
+    var configuration = Self.configuration
+    configuration.maximumCallDuration = .milliseconds(500)
+    configuration.largeRequestBytes = Self.limit
+    try await EchoServer.run(http: [Self.route(held)], configuration: configuration) { server, clients in
+      let peer = try await HTTP2Peer.open(to: server.address, on: clients.loops[0])
+      let fields = [("authorization", "me"), ("content-length", "\(Self.limit)")]
+      for stream: UInt32 in [1, 3] { peer.send(.headers(stream, HTTP2Peer.httpHeaders("POST", "/large", fields))) }
+      peer.sendBody(1, [UInt8](repeating: 1, count: (64 << 10) - 1), ends: false)
+      for stream: UInt32 in [1, 3] { #expect(try await peer.response(stream).value(":status") == "408") }
+      #expect(server.server.largeRequests == (0, 0))
+      // One that is worked on, and one that waits for it for too long.
+      peer.send(.headers(5, HTTP2Peer.httpHeaders("POST", "/large", fields)))
+      try await Self.send(Self.limit, on: 5, of: peer)
+      try await held.entered.reaches(1)
+      peer.send(.headers(7, HTTP2Peer.httpHeaders("POST", "/large", fields)))
+      peer.sendBody(7, [UInt8](repeating: 1, count: 64 << 10), ends: false)
+      let late = try await peer.response(7)
+      #expect(late.value(":status") == "503" && late.value("retry-after") == "1")
+      #expect(server.shed == [.requestBytes])
+      held.released.add()
+      #expect(try await peer.response(5).value(":status") == "200")
       #expect(server.server.largeRequests == (0, 0))
       peer.close()
     }

@@ -69,6 +69,37 @@ struct UploadTests {
     }
   }
 
+  @Test("JOB-M10: two streams that end one upload at once make one recording of it, with all of its bytes")
+  func endedTwice() async throws {
+    try await OnboardingWorld.with { world in
+      let ana = try await world.signIn("ana")
+      let bytes = try SpokenFiles.m4a(1)
+      let name = "an-upload-ended-twice"
+      let waiting: Query = """
+        select count(*) from pg_locks where locktype = 'advisory' and not granted
+          and database = (select oid from pg_database where datname = current_database())
+        """
+      // Whoever ends an upload waits for the person's lock.
+      let ends = try await world.parley.withDatabase { database in
+        try await database.transaction { transaction in
+          try await transaction.execute(
+            "select pg_advisory_xact_lock(hashtextextended('onboarding ' || \(ana.userID.description)::uuid::text, 0))")
+          let first = Task { try await Self.upload(world, ana, Self.head(bytes, name), bytes[...]) }
+          try await eventually { try await world.value(waiting, as: Int64.self) == 1 }
+          let progress = try await world.client.getUpload(.init(uploadID: name), options: OnboardingWorld.options(ana))
+          #expect(progress.offset == Int64(bytes.count) && !progress.isComplete)
+          let second = Task { try await Self.upload(world, ana, Self.head(bytes, name, offset: bytes.count), []) }
+          try await eventually { try await world.value(waiting, as: Int64.self) == 2 }
+          return [first, second]
+        }
+      }
+      let references = try await [ends[0].value.reference, ends[1].value.reference]
+      #expect(Set(references).count == 1)
+      let staged: Int64? = try await world.value("select sum(length(data))::bigint from onboarding.staged_bytes")
+      #expect(staged == Int64(bytes.count), "what was answered with success is there")
+    }
+  }
+
   @Test(
     "O-41: what is no recording, is not what it is called, is too large or has another digest is refused, and nothing is left")
   func refused() async throws {

@@ -114,10 +114,14 @@ public final class EchoServer: Sendable {
     return ClientChannel(to: target, on: group, configuration: configuration)
   }
 
-  /// Waits until so many large requests wait for their turn.
-  public func largeRequestsWait(_ count: Int) async throws {
-    for _ in 0..<1_000 where server.largeRequests.waiting != count { try await Task.sleep(for: .milliseconds(20)) }
-    guard server.largeRequests.waiting == count else { throw TimedOut("\(count) large requests that wait") }
+  /// Waits until so many bytes of large requests are let in, and so many requests wait for their turn; nil: whatever there is.
+  public func awaitLargeRequests(bytes: Int? = nil, waiting: Int? = nil) async throws {
+    for _ in 0..<1_000 {
+      let now = server.largeRequests
+      if bytes ?? now.bytes == now.bytes && waiting ?? now.waiting == now.waiting { return }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    throw TimedOut("\(bytes ?? -1) bytes of large requests and \(waiting ?? -1) that wait, not \(server.largeRequests)")
   }
 
   /// Drains and ends the loops. Afterwards no connection is open; whoever finds one throws.

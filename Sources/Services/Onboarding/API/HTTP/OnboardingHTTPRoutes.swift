@@ -30,15 +30,17 @@ struct OnboardingHTTPRoutes: Sendable {
       paid("POST", "/onboarding/extract-data") { _, caller in
         try Self.json(try await onboarding.reExtract(of: caller.userID))
       },
-      paid("POST", "/transcribe/audio", maximumBodyBytes: SubmissionLimits.transcription + (64 << 10)) { request, _ in
-        try await transcribe(request)
-      },
+      paid(
+        "POST", "/transcribe/audio", maximumBodyBytes: SubmissionLimits.transcription + (64 << 10),
+        room: LargeRequestRoom.transcriptions, transcribe),
       paid("POST", "/voice/clone", clone), paid("POST", "/api/settings/voice-reclone", clone),
       paid("GET", "/api/identity/voice-clips/:user") { request, caller in
         try caller.mustOwn(request.lastSegment)
         return try Self.json(try await voices.clips(of: caller.userID), emitsDefaults: true)
       },
-      route("POST", "/onboarding/analyze-voice", maximumBodyBytes: SubmissionLimits.recording + (64 << 10), analyzeVoice),
+      route(
+        "POST", "/onboarding/analyze-voice", maximumBodyBytes: SubmissionLimits.recording + (64 << 10),
+        room: LargeRequestRoom.strangers, analyzeVoice),
       debug("/debug/onboarding/retry-transcription/:user") { request, user in
         let count = try await admin.retryTranscription(of: user, silentToo: request.queryValue("silent") == "true")
         return ["success": true, "recordings": .number(JSONNumber(count))]
@@ -52,7 +54,7 @@ struct OnboardingHTTPRoutes: Sendable {
   // MARK: What answers
 
   private func complete(_ request: HTTPServerRequest, _ caller: Caller) async throws -> HTTPServerResponse {
-    let accepted = try await request.withBody { bytes in
+    let accepted = try await request.withBody(of: caller.userID.description) { bytes in
       try await Self.message(bytes, blocking)
     } then: { message in
       try caller.mustOwn(message.userID)
@@ -80,7 +82,7 @@ struct OnboardingHTTPRoutes: Sendable {
         .encoded())
   }
 
-  private func transcribe(_ request: HTTPServerRequest) async throws -> HTTPServerResponse {
+  private func transcribe(_ request: HTTPServerRequest, _ caller: Caller) async throws -> HTTPServerResponse {
     try await request.withBody {
       try SentRecording($0, of: request)
     } then: {
@@ -127,14 +129,14 @@ struct OnboardingHTTPRoutes: Sendable {
   // MARK: Routes
 
   private func route(
-    _ method: String, _ path: String, maximumBodyBytes: Int? = nil,
+    _ method: String, _ path: String, maximumBodyBytes: Int? = nil, room: String = RequestLimit.room,
     _ answer: @escaping @Sendable (HTTPServerRequest) async throws -> HTTPServerResponse
   ) -> HTTPRoute {
     let tooLarge = maximumBodyBytes.map { bytes in
       Self.failure(RequestLimit(bytes: bytes, alternative: "UploadRecording").refusal(OnboardingRefusal.domain))
     }
     return HTTPRoute(
-      path, maximumBodyBytes: maximumBodyBytes, tooLarge: tooLarge, beginsAtHeaders: maximumBodyBytes != nil
+      path, maximumBodyBytes: maximumBodyBytes, tooLarge: tooLarge, beginsAtHeaders: maximumBodyBytes != nil, room: room
     ) { request in
       guard request.method == method else {
         return .text(405, "method not allowed", headers: [("allow", "\(method), OPTIONS")])
@@ -148,10 +150,10 @@ struct OnboardingHTTPRoutes: Sendable {
 
   /// A path for those who have a session and a subscription.
   private func paid(
-    _ method: String, _ path: String, maximumBodyBytes: Int? = nil,
+    _ method: String, _ path: String, maximumBodyBytes: Int? = nil, room: String = RequestLimit.room,
     _ answer: @escaping @Sendable (HTTPServerRequest, Caller) async throws -> HTTPServerResponse
   ) -> HTTPRoute {
-    route(method, path, maximumBodyBytes: maximumBodyBytes) { request in
+    route(method, path, maximumBodyBytes: maximumBodyBytes, room: room) { request in
       let fields = request.headerValues("authorization")
       let caller = try await subscriptions.caller(presenting: fields.count == 1 ? fields[0] : nil)
       return try await answer(request, caller)

@@ -82,11 +82,17 @@ struct UploadDesk: Sendable {
       start += Int64(piece.count)
     }
     guard start == upload.size, hash.finish() == upload.digest, let format = AudioFormat.sniffed(from: beginning) else {
+      // Another stream of the same upload may have ended it meanwhile, and its bytes may be in the object store by now.
+      if try await uploads.upload(head.uploadID, of: user, on: database)?.isComplete == true { return }
       try await uploads.abandon(head.uploadID, of: user)
       throw OnboardingRefusal.digestMismatch
     }
     try await database.transaction { transaction in
       try await submissions.lock(user, in: transaction)
+      guard let current = try await uploads.upload(head.uploadID, of: user, on: transaction), current.stage == upload.stage else {
+        throw OnboardingRefusal.noUpload
+      }
+      guard !current.isComplete else { return }
       try await recordings.add(
         upload.digest, size: upload.size, format: format.rawValue, mediaType: format.mediaType, stage: upload.stage, of: user,
         at: now(), in: transaction)

@@ -33,7 +33,8 @@ struct OnboardingParts: Sendable {
   init(_ context: ServiceContext, jobs: PostgreSQLJobs, blobs: any BlobStore) throws {
     let (settings, database, now) = (context.settings, context.database, context.now)
     let catalogues: StepCatalogues
-    do throws(StepsFolder.Fault) { catalogues = try StepsFolder.catalogues(settings[OnboardingKeys.stepsDirectory]?.path) } catch {
+    do throws(StepsFolder.Fault) { catalogues = try StepsFolder.catalogues(settings[OnboardingKeys.stepsDirectory]?.path) } catch
+    {
       throw ServiceFailure(.configuration, "\(OnboardingKeys.stepsDirectory.name): \(error)")
     }
     let steps = catalogues.newest
@@ -90,7 +91,10 @@ struct OnboardingParts: Sendable {
         "Complete", to: RequestLimit(bytes: SubmissionLimits.message, alternative: "UploadRecording")
       ).limiting(
         "SaveAnswer", to: RequestLimit(bytes: 16 << 20, alternative: "UploadRecording")
-      ).limiting("Transcribe", to: RequestLimit(bytes: SubmissionLimits.transcription + 1_024, alternative: "UploadRecording")),
+      ).limiting(
+        "Transcribe",
+        to: RequestLimit(
+          bytes: SubmissionLimits.transcription + 1_024, alternative: "UploadRecording", room: LargeRequestRoom.transcriptions)),
       IdentityService.routes(identity), VoiceService.routes(voices), OnboardingAdminService.routes(admin),
       AccountDataService.routes(AccountDataHandlers(own)),
     ]

@@ -104,7 +104,10 @@ public struct RecordingStore: Sendable {
     ])
     if added.first == 0 {
       try await transaction.execute(
-        "delete from onboarding.staged_bytes where user_id = \(user) and stage_id = \(stage)")
+        """
+        delete from onboarding.staged_bytes where user_id = \(user) and stage_id = \(stage) and not exists (
+          select from onboarding.recording where user_id = \(user) and stage_id = \(stage))
+        """)
     }
     return added.first == 1
   }
