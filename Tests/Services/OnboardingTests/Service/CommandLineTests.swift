@@ -5,6 +5,7 @@ import JSON
 import MessagesCore
 import ParleyAPI
 import PostgreSQL
+import ServiceKit
 import TestParley
 import TestSandbox
 import TestSupport

@@ -12,6 +12,7 @@ import TestParley
 import TestSandbox
 import TestSupport
 import Testing
+import WellKnown
 
 @Suite("Versions of the steps", .serialized)
 struct StepVersionTests {
