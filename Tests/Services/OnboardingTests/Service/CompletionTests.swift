@@ -256,7 +256,7 @@ struct CompletionTests {
           #expect(try await status(service + method, "application/grpc", "grpc-status", as: nil) == "16", "\(method)")
           #expect(try await status(service + method, "application/proto", ":status", as: nil) == "401", "\(method)")
         }
-        #expect(try await status(service + "Complete", "application/grpc", "grpc-status", as: poor) == "7")
+        #expect(try await status(service + "Complete", "application/grpc", "grpc-status", as: poor) == "9")
         for path in ["/onboarding/v3/complete", "/transcribe/audio"] {
           #expect(try await status(path, "application/json", ":status", as: nil) == "401", "\(path)")
           #expect(try await status(path, "application/json", ":status", as: poor) == "402", "\(path)")
