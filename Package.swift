@@ -210,7 +210,7 @@ let package = Package(
         "AuthDomain", "AuthStore", "ParleyAPI", "ParleyProvider", "OpenID", "AppleProvider", "GoogleProvider",
         "RevenueCatProvider", "ServiceKit",
         "EventLoop", "Jobs", "RPC", "RPCServer", "MessagesCore",
-        "WellKnown", "JSON", "JOSE", "Limits", "Outbound", "PostgreSQL", "Telemetry", "ErrorReasons", log, metrics,
+        "WellKnown", "JSON", "JOSE", "Limits", "Outbound", "PostgreSQL", "Telemetry", "ErrorReasons", log,
       ]),
 
     floor("Services/Onboarding/Domain", "OnboardingDomain"),
@@ -220,7 +220,7 @@ let package = Package(
       [
         "OnboardingDomain", "OnboardingStore", "ParleyAPI", "ParleyProvider", "OpenAIProvider", "ElevenLabsProvider", "Audio",
         "Blobs", "Multipart", "ServiceKit", "ErrorReasons", "EventLoop", "Idempotency", "Jobs", "JOSE", "JSON", "Limits",
-        "MessagesCore", "Outbound", "PostgreSQL", "RPC", "RPCServer", "Telemetry", "WellKnown", log, metrics,
+        "MessagesCore", "Outbound", "PostgreSQL", "RPC", "RPCServer", "Telemetry", "WellKnown", log,
       ]),
 
     // Client library

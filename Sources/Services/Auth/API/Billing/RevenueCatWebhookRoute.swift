@@ -3,10 +3,10 @@ internal import AuthStore
 internal import JOSE
 internal import JSON
 internal import Logging
-internal import Metrics
 internal import RPCServer
 internal import RevenueCatProvider
 internal import ServiceKit
+internal import Telemetry
 
 /// `POST /webhooks/revenuecat`: takes an event and answers as soon as it is durable; RevenueCat itself is asked afterwards.
 struct RevenueCatWebhookRoute: Sendable {
@@ -15,6 +15,7 @@ struct RevenueCatWebhookRoute: Sendable {
   /// The whole value of the `Authorization` header, as it was typed in RevenueCat's dashboard.
   let secret: String?
   let log: Logger
+  let metrics: PrometheusRegistry
   let now: @Sendable () -> Moment
 
   var route: HTTPRoute {
@@ -76,6 +77,9 @@ struct RevenueCatWebhookRoute: Sendable {
   }
 
   private func count(_ outcome: String) {
-    Counter(label: "parley_billing_webhooks_total", dimensions: [("outcome", outcome)]).increment()
+    metrics.counter(
+      "parley_billing_webhooks_total", help: "Events that RevenueCat told of, by what became of them.",
+      labels: [("outcome", outcome)]
+    ).increment()
   }
 }

@@ -2,11 +2,11 @@ internal import AuthDomain
 internal import AuthStore
 internal import EventLoop
 internal import Logging
-internal import Metrics
 internal import OpenID
 internal import PostgreSQL
 internal import ServiceKit
 internal import Synchronization
+internal import Telemetry
 
 /// Asks RevenueCat about accounts, one question at a time for each, and keeps what it answers.
 final class SubscriberDesk: Sendable {
@@ -17,6 +17,7 @@ final class SubscriberDesk: Sendable {
   private let cache: EntitlementMemory
   private let loop: EventLoop
   private let log: Logger
+  private let metrics: PrometheusRegistry
   private let now: @Sendable () -> Moment
   private let flights = Mutex<[Question: SingleFlight<Outcome>]>([:])
 
@@ -29,13 +30,14 @@ final class SubscriberDesk: Sendable {
 
   init(
     _ store: EntitlementStore, _ subscribers: any SubscriberReading, _ cache: EntitlementMemory, on loop: EventLoop, log: Logger,
-    now: @escaping @Sendable () -> Moment
+    metrics: PrometheusRegistry, now: @escaping @Sendable () -> Moment
   ) {
     self.store = store
     self.subscribers = subscribers
     self.cache = cache
     self.loop = loop
     self.log = log
+    self.metrics = metrics
     self.now = now
   }
 
@@ -104,6 +106,9 @@ final class SubscriberDesk: Sendable {
   }
 
   private func count(_ outcome: String) {
-    Counter(label: "parley_billing_questions_total", dimensions: [("outcome", outcome)]).increment()
+    metrics.counter(
+      "parley_billing_questions_total", help: "Times that RevenueCat was asked about a customer, by outcome.",
+      labels: [("outcome", outcome)]
+    ).increment()
   }
 }

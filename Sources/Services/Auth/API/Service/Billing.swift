@@ -35,7 +35,8 @@ public struct Billing: Sendable {
     let store = EntitlementStore(context.database, entitlements: names)
     let cache = EntitlementMemory()
     let desk = SubscriberDesk(
-      store, RevenueCatSubscribers(client: client, entitlements: names), cache, on: loop, log: context.log, now: now)
+      store, RevenueCatSubscribers(client: client, entitlements: names), cache, on: loop, log: context.log,
+      metrics: context.metrics, now: now)
     let rules = Entitlements.Rules(
       memory: settings[BillingKeys.memory], checkPatience: settings[BillingKeys.checkTimeout],
       syncPatience: settings[BillingKeys.timeout], pause: settings[BillingKeys.pause],
@@ -45,7 +46,8 @@ public struct Billing: Sendable {
       rules: rules, store: store, desk: desk, cache: cache,
       limits: SharedLimits(store: RateLimitStore(schema: "auth", context.database, loops: context.loops.loops)), now: now)
     webhook = RevenueCatWebhookRoute(
-      store: store, cache: cache, secret: settings[BillingKeys.webhookSecret], log: context.log, now: now)
+      store: store, cache: cache, secret: settings[BillingKeys.webhookSecret], log: context.log,
+      metrics: context.metrics, now: now)
     worker = RereadWorker(
       queue: RereadQueue(context.database), desk: desk, patience: settings[BillingKeys.timeout], loop: loop, log: context.log,
       now: now)

@@ -1,14 +1,18 @@
 internal import Jobs
 internal import Logging
-internal import Metrics
 internal import OnboardingDomain
 internal import OnboardingStore
+internal import Telemetry
 
 /// What operators learn of the work: nothing of what anybody said.
 struct PipelineJournal: Sendable {
   let log: Logger
+  private let metrics: PipelineMetrics
 
-  init(_ log: Logger) { self.log = log }
+  init(_ log: Logger, _ metrics: PrometheusRegistry) {
+    self.log = log
+    self.metrics = PipelineMetrics(metrics)
+  }
 
   func failed(_ what: String, _ failure: ProviderFailure, _ course: SubmissionCourse? = nil) {
     var fields: Logger.Metadata = ["what": "\(what)", "failure": "\(failure)"]
@@ -18,7 +22,7 @@ struct PipelineJournal: Sendable {
       fields["round"] = "\(course.round)"
     }
     log.warning("a part of onboarding did not go well", metadata: fields)
-    count("failures", ["part": what, "reason": failure.reason])
+    metrics.failed(what, failure.reason)
   }
 
   func written(_ outcome: RecordingStore.Outcome) {
@@ -28,23 +32,18 @@ struct PipelineJournal: Sendable {
       case .nothing(let state): state.rawValue
       case .failed: "failed"
       }
-    count("transcriptions", ["outcome": word])
+    metrics.written(word)
   }
 
-  func extracted(_ word: String) { count("extractions", ["outcome": word]) }
+  func extracted(_ word: String) { metrics.extracted(word) }
 
-  func cloned() { count("voices", [:]) }
+  func cloned() { metrics.cloned() }
 
   func ended(_ course: SubmissionCourse, isLeft: Bool, isGivenUp: Bool) {
     let outcome = isGivenUp ? "given_up" : isLeft ? "partly" : "done"
-    count("rounds", ["outcome": outcome])
+    metrics.ended(outcome)
     log.info(
       "a round of onboarding has ended",
       metadata: ["submission": "\(course.id)", "round": "\(course.round)", "outcome": "\(outcome)"])
-  }
-
-  private func count(_ name: String, _ labels: [String: String]) {
-    Counter(label: "parley_onboarding_\(name)_total", dimensions: labels.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
-      .increment()
   }
 }

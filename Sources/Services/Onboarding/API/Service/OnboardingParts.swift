@@ -49,7 +49,7 @@ struct OnboardingParts: Sendable {
     pipeline = SubmissionPipeline(
       database: database, answers: answers, recordings: recordings, submissions: submissions, identities: identities,
       voices: voiceStore, blobs: blobs, inspector: inspector, providers: providers, jobs: jobs, steps: catalogues,
-      journal: PipelineJournal(context.log), now: now)
+      journal: PipelineJournal(context.log, context.metrics), now: now)
     let watch = SubmissionWatch(submissions: submissions, hub: hub)
     onboarding = OnboardingHandlers(
       catalogues: catalogues,

@@ -60,7 +60,7 @@ public enum OnboardingService: Service {
       ServiceParts(
         services: parts.routes + [JobAdmin.routes(jobs.engine.queue, log: context.log)],
         guards: .sessions(sessions.authenticator, entitlements: sessions.entitlements), http: http.routes,
-        jobs: sessions.jobs + parts.background),
+        jobs: sessions.jobs + parts.background + [OwedDeletions(context).job]),
       jobs.parts([parts.pipeline.handlers]),
     ])
   }
