@@ -79,6 +79,29 @@ class Demo(Auth):
         self.listens()
 
 
+class Onboarding(Auth):
+    """The onboarding service, with a database of its own and nobody to ask."""
+
+    def __init__(self, stack, auth):
+        self.stack = stack
+        self.port_file = stack.folder / "onboarding.port"
+        url = stack.ground.database_url
+        environment = {
+            "PATH": os.environ["PATH"], "PARLEY_ONBOARDING_DATABASE_ADMIN_URL": url("postgres", stack.database),
+            "PARLEY_ONBOARDING_DATABASE_OWNER_URL": url("parley_onboarding_owner", stack.database),
+            "PARLEY_ONBOARDING_DATABASE_URL": url("parley_onboarding", stack.database)}
+        run([BINARIES / "parley-onboarding", "migrate", "--bootstrap"], env=environment)
+        Program.__init__(self, "onboarding", stack.folder / "onboarding.log", [BINARIES / "parley-onboarding", "serve"], {
+            "PATH": os.environ["PATH"], "PARLEY_ONBOARDING_LISTEN": "127.0.0.1:0", "PARLEY_ONBOARDING_ADMIN_LISTEN": "127.0.0.1:0",
+            "PARLEY_ONBOARDING_PORT_FILE": str(self.port_file),
+            "PARLEY_ONBOARDING_AUTH_ADDRESS": f"https://localhost:{auth.ports['tls']}",
+            "PARLEY_ONBOARDING_OUTBOUND_CA_FILE": str(stack.ground.ca),
+            "PARLEY_ONBOARDING_BLOBS_DIRECTORY": str(stack.folder / "recordings"),
+            "PARLEY_ONBOARDING_DATABASE_URL": url("parley_onboarding", stack.database)})
+        stack.programs.append(self)
+        self.listens()
+
+
 def exported(text):
     """The names in an exposition, and those of them that say what they are."""
     known, helped = set(), set(re.findall(r"^# HELP (\S+) \S", text, re.M))
@@ -98,6 +121,7 @@ class MonitoringTests(Case):
             "PARLEY_AUTH_TRACE_ENDPOINT": f"http://127.0.0.1:{cls.collector.port}", "PARLEY_AUTH_TRACE_RATIO": "0"})
         cls.auth = cls.stack.copies[0]
         cls.demo = Demo(cls.stack, cls.auth)
+        cls.onboarding = Onboarding(cls.stack, cls.auth)
         cls.token = cls.stack.id_token()
         messages = cls.stack.ground.messages
         metadata = cls.stack.metadata(cls.token) + [("traceparent", f"00-{TRACE}-{PARENT}-01")]
@@ -112,19 +136,30 @@ class MonitoringTests(Case):
         cls.collector.server.stop(None).wait()
 
     def test_names(self):
-        """Every metric that the dashboard and the alerts name is exported, and explained, by auth or by a service beside it."""
+        """Every metric that the dashboard and the alerts name is exported, and explained, by one of the services."""
         await_true("the loops' lag was looked at", lambda: self.auth.metric("parley_loop_lag_seconds_count") > 0)
-        texts = [service.admin("/metrics")[1] for service in (self.auth, self.demo)]
-        (own, own_help), (beside, beside_help) = map(exported, texts)
+        texts = [service.admin("/metrics")[1] for service in (self.auth, self.demo, self.onboarding)]
+        own, beside, onboarding = (exported(text) for text in texts)
         labels = set(re.findall(r"[{,](\w+)=\"", "".join(texts)))
         dashboard = json.loads((MONITORING / "dashboard.json").read_text())
         said = json.dumps(dashboard) + (MONITORING / "alerts.yml").read_text()
         named = set(re.findall(r"\b(?:grpc|http|parley|process)_[a-z0-9_]+", said)) - labels
         self.assertGreater(len(named), 30)
-        # What a service knows of sessions that are kept by another one.
-        self.assertEqual({"parley_session_keys_stale_seconds"}, named - own)
-        self.assertEqual(set(), named - own - beside)
-        self.assertEqual(set(), named - own_help - beside_help)
+        # What a service knows of sessions that are kept by another one, and what is onboarding's own.
+        self.assertEqual({"parley_session_keys_stale_seconds"}, {name for name in named - own[0] if "onboarding" not in name})
+        self.assertEqual(set(), named - own[0] - beside[0] - onboarding[0])
+        self.assertEqual(set(), named - own[1] - beside[1] - onboarding[1])
+
+    def test_onboarding(self):
+        """All that onboarding counts of its work is there, at nothing, before anybody came, and dashboard or alerts name it."""
+        text = self.onboarding.admin("/metrics")[1]
+        series = re.findall(r"^(parley_onboarding_\w+)(?:{.*})? (\S+)$", text, re.M)
+        self.assertEqual({value for _, value in series}, {"0"})
+        said = (MONITORING / "dashboard.json").read_text() + (MONITORING / "alerts.yml").read_text()
+        self.assertEqual([], sorted(name for name, _ in series if name not in said))
+        self.assertEqual(len({name for name, _ in series}), 7)
+        lines = re.findall(r'^parley_onboarding_failures_total{part="([\w ]+)"', text, re.M)
+        self.assertEqual(lines, ["clone", "delete voice", "extract", "store", "transcribe"])
 
     def test_sessions(self):
         """Both services say for how long they have heard nothing, and each cause of a logout is counted from the start."""
@@ -137,9 +172,10 @@ class MonitoringTests(Case):
 
     def test_exposition(self):
         """promtool finds nothing wrong with the names, the types and the help of what is exported."""
-        done = subprocess.run(
-            ["promtool", "check", "metrics"], input=self.auth.admin("/metrics")[1], capture_output=True, text=True, timeout=60)
-        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+        for service in (self.auth, self.onboarding):
+            done = subprocess.run(
+                ["promtool", "check", "metrics"], input=service.admin("/metrics")[1], capture_output=True, text=True, timeout=60)
+            self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""), service.name)
 
     def test_page(self):
         """The admin page shows the connection that asks for tokens, the pools and no secret."""
