@@ -1,20 +1,25 @@
 #!/usr/bin/env bash
 # certificates.sh DIRECTORY: a certificate authority of this machine alone, and certificates by it for localhost, for an
-# operator and for a second service. They are kept while they are good for another day.
+# operator and for each service as a client of others. They are kept while they are good for another day.
 #   ca.pem            give this to clients (curl --cacert, grpcio root_certificates)
 #   server.pem        the server's chain        server-key.pem     its key
 #   operator.pem      who may call methods of ADMIN access, known as spiffe://parley/operator        operator-key.pem   its key
-#   demo.pem          a service, which may call methods of SERVICE access, spiffe://parley/demo      demo-key.pem       its key
+#   NAME.pem          a service, known as spiffe://parley/NAME to methods of SERVICE access          NAME-key.pem       its key
 set -euo pipefail
 directory=$1
+mapfile -t services < <(sed -nE 's/^([a-z]+) .*/\1/p' "$(dirname "$0")/../services")
+clients=(operator demo "${services[@]}")
 good() { openssl x509 -in "$1" -noout -checkend 86400 >/dev/null 2>&1; }
-if good "$directory/ca.pem" && good "$directory/server.pem" && [[ -s $directory/server-key.pem ]] \
-  && good "$directory/operator.pem" && [[ -s $directory/operator-key.pem ]] \
-  && good "$directory/demo.pem" && [[ -s $directory/demo-key.pem ]] \
-  && openssl verify -CAfile "$directory/ca.pem" "$directory"/{server,operator,demo}.pem >/dev/null 2>&1; then
-  exit 0
-fi
-echo "certificates: making a local authority and certificates for localhost, an operator and a service in $directory"
+complete() {
+  local name
+  good "$directory/ca.pem" || return 1
+  for name in server "${clients[@]}"; do
+    good "$directory/$name.pem" && [[ -s $directory/$name-key.pem ]] || return 1
+  done
+  openssl verify -CAfile "$directory/ca.pem" "$directory/server.pem" $(printf "$directory/%s.pem " "${clients[@]}") >/dev/null 2>&1
+}
+if complete; then exit 0; fi
+echo "certificates: making a local authority and certificates for localhost, an operator and each service in $directory"
 umask 077
 new=$directory.new
 rm -rf "$new"
@@ -32,10 +37,10 @@ sign() { # NAME COMMON-NAME ALTERNATIVE-NAMES USAGE
   rm -f "$new/$1.csr"
 }
 sign server localhost 'DNS:localhost,IP:127.0.0.1,IP:::1' serverAuth
-sign operator operator 'URI:spiffe://parley/operator' clientAuth
-sign demo demo 'URI:spiffe://parley/demo' clientAuth
+for name in "${clients[@]}"; do sign "$name" "$name" "URI:spiffe://parley/$name" clientAuth; done
 rm -f "$new/ca.srl"
-chmod 644 "$new"/{ca,server,operator,demo}.pem
+chmod 644 "$new"/*.pem
+chmod 600 "$new"/*-key.pem
 # The old pair goes and the new comes as a whole, so that a crash in between leaves nothing half made.
 rm -rf "$directory"
 mv "$new" "$directory"

@@ -80,6 +80,7 @@ sandbox_start
 step "roles and migrations"
 database_prepare
 step "$COPIES copies of parley-auth"
+onboarding_announce
 backends=()
 for ((copy = 1; copy <= COPIES; copy++)); do
   auth_start "auth-$copy"
@@ -119,20 +120,21 @@ say "$walkthrough_line"
 walkthrough_line=
 how_to_call
 say "Ctrl-C stops it all."
-# What a supervisor does for the service in production: a copy that ends is started again, at the same address. PostgreSQL is
-# not: who stopped it wants to see the service without it.
+# What a supervisor does for the services in production: what ends is started again, at the same address. PostgreSQL is not: who
+# stopped it wants to see the services without it.
+revive() { # NAME START-FUNCTION
+  if process_alive "$1"; then return; fi
+  step "$1 has ended (see $LOCAL/logs/$1.log, kept as $1.log.1); starting it again"
+  cp "$LOCAL/logs/$1.log" "$LOCAL/logs/$1.log.1" || true
+  "$2" "$1" || step "$1 does not start; trying again"
+}
 reported=
 while :; do
   sleep 1 8>&- &
   wait $! || true
-  for ((copy = 1; copy <= COPIES; copy++)); do
-    if ! process_alive "auth-$copy"; then
-      step "auth-$copy has ended (see $LOCAL/logs/auth-$copy.log, kept as auth-$copy.log.1); starting it again"
-      cp "$LOCAL/logs/auth-$copy.log" "$LOCAL/logs/auth-$copy.log.1" || true
-      auth_start "auth-$copy" || step "auth-$copy does not start; trying again"
-    fi
-  done
-  for name in sandbox demo onboarding edge postgres; do
+  for ((copy = 1; copy <= COPIES; copy++)); do revive "auth-$copy" auth_start; done
+  revive onboarding onboarding_start
+  for name in sandbox demo edge postgres; do
     if ! process_alive "$name"; then
       [[ $reported == *" $name "* ]] || step "$name has ended (see $LOCAL/logs/$name.log)$(
         [[ $name != postgres ]] || printf '; bring it back with: deploy/local/postgres.sh start')"

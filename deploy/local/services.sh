@@ -58,7 +58,10 @@ auth_environment() { # NAME H2C-PORT TLS-PORT ADMIN-PORT
     "PARLEY_AUTH_TLS_CLIENT_CA=$LOCAL/tls/ca.pem" \
     "PARLEY_AUTH_TLS_CLIENT_CERTIFICATES=optional" \
     "PARLEY_AUTH_TLS_ADMIN_IDENTITIES=spiffe://parley/operator" \
-    "PARLEY_AUTH_TLS_CLIENT_IDENTITIES=spiffe://parley/demo" \
+    "PARLEY_AUTH_TLS_CLIENT_IDENTITIES=spiffe://parley/demo,spiffe://parley/onboarding" \
+    "PARLEY_AUTH_ACCOUNT_DATA_SERVICES=onboarding=https://localhost:$(port_of "$STATE/onboarding.port.last" tls)" \
+    "PARLEY_AUTH_ACCOUNT_DATA_CLIENT_CERTIFICATE=$LOCAL/tls/auth.pem" \
+    "PARLEY_AUTH_ACCOUNT_DATA_CLIENT_KEY=$LOCAL/tls/auth-key.pem" \
     "PARLEY_AUTH_REVENUECAT_URL=$SANDBOX_URL" \
     "PARLEY_AUTH_REVENUECAT_API_KEY=sk_sandbox" \
     "PARLEY_AUTH_ADMIN_LISTEN=127.0.0.1:$4" \
@@ -83,15 +86,19 @@ auth_environment() { # NAME H2C-PORT TLS-PORT ADMIN-PORT
     "PARLEY_AUTH_COPIES=$COPIES"
 }
 
-# Starts a copy, at its former ports if it had any: the edge knows it by them.
-auth_start() { # NAME
+# Starts NAME, at its former ports if it had any: the edge and other services know it by them.
+serve_at_former_ports() { # NAME PROGRAM ENVIRONMENT-FUNCTION
   local name=$1 file=$STATE/$1.port h2c tls admin environment
   h2c=$(port_of "$file.last" grpc) tls=$(port_of "$file.last" tls) admin=$(port_of "$file.last" admin)
   rm -f "$file"
-  mapfile -t environment < <(auth_environment "$name" "${h2c:-0}" "${tls:-0}" "${admin:-0}")
-  process_start "$name" env "${environment[@]}" "$BINARIES/parley-auth" serve
-  process_await "$name" 30 listening has_port "$file" grpc
+  mapfile -t environment < <("$3" "$name" "${h2c:-0}" "${tls:-0}" "${admin:-0}")
+  process_start "$name" env "${environment[@]}" "$BINARIES/$2" serve || return 1
+  process_await "$name" 30 listening has_port "$file" grpc || return 1
   cp "$file" "$file.last"
+}
+
+auth_start() { # NAME
+  serve_at_former_ports "$1" parley-auth auth_environment
 }
 auth_healthy() { # NAME
   curl -sSf -o /dev/null --max-time 2 --http2-prior-knowledge "http://127.0.0.1:$(port_of "$STATE/$1.port" grpc)/healthz"
@@ -115,24 +122,47 @@ demo_start() {
   process_await demo 30 listening has_port "$STATE/demo.port" tls
 }
 
+# A port that is given to nobody else for a minute: its last connection lingers on it, and who listens may have it all the same.
+reserved_port() {
+  "${PYTHON:-python3}" - <<'PYTHON'
+import socket
+
+listener = socket.socket()
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+listener.bind(("127.0.0.1", 0))
+listener.listen(1)
+client = socket.create_connection(listener.getsockname())
+accepted, _ = listener.accept()
+# Whoever closes first has the connection's last state, and here that is the side of the port.
+accepted.close()
+client.close()
+print(listener.getsockname()[1])
+PYTHON
+}
+
+# Auth asks onboarding what it keeps of people, and onboarding asks auth who is signed in: one of them has to be known before it is
+# there. From now on onboarding has this port, as each copy of auth has its own.
+onboarding_announce() {
+  printf 'tls=%s\n' "$(reserved_port)" >"$STATE/onboarding.port.last"
+}
+
 # Onboarding, with OpenAI and ElevenLabs as the sandbox has them. Where auth-1 goes, it has nobody to ask: it is one of two.
-onboarding_start() {
-  rm -f "$STATE/onboarding.port"
-  mkdir -p "$STATE/recordings"
-  process_start onboarding env \
-    "PARLEY_ONBOARDING_LISTEN=127.0.0.1:0" \
-    "PARLEY_ONBOARDING_TLS_LISTEN=127.0.0.1:0" \
+onboarding_environment() { # NAME H2C-PORT TLS-PORT ADMIN-PORT
+  printf '%s\n' \
+    "PARLEY_ONBOARDING_LISTEN=127.0.0.1:$2" \
+    "PARLEY_ONBOARDING_TLS_LISTEN=127.0.0.1:$3" \
     "PARLEY_ONBOARDING_TLS_CERTIFICATE=$LOCAL/tls/server.pem" \
     "PARLEY_ONBOARDING_TLS_KEY=$LOCAL/tls/server-key.pem" \
     "PARLEY_ONBOARDING_TLS_CLIENT_CA=$LOCAL/tls/ca.pem" \
     "PARLEY_ONBOARDING_TLS_CLIENT_CERTIFICATES=optional" \
     "PARLEY_ONBOARDING_TLS_ADMIN_IDENTITIES=spiffe://parley/operator" \
-    "PARLEY_ONBOARDING_ADMIN_LISTEN=127.0.0.1:0" \
-    "PARLEY_ONBOARDING_PORT_FILE=$STATE/onboarding.port" \
+    "PARLEY_ONBOARDING_TLS_CLIENT_IDENTITIES=spiffe://parley/auth" \
+    "PARLEY_ONBOARDING_ADMIN_LISTEN=127.0.0.1:$4" \
+    "PARLEY_ONBOARDING_PORT_FILE=$STATE/$1.port" \
     "PARLEY_ONBOARDING_DATABASE_URL=$(database_url parley_onboarding)" \
     "PARLEY_ONBOARDING_AUTH_ADDRESS=https://localhost:$(port_of "$STATE/auth-1.port" tls)" \
-    "PARLEY_ONBOARDING_AUTH_CLIENT_CERTIFICATE=$LOCAL/tls/demo.pem" \
-    "PARLEY_ONBOARDING_AUTH_CLIENT_KEY=$LOCAL/tls/demo-key.pem" \
+    "PARLEY_ONBOARDING_AUTH_CLIENT_CERTIFICATE=$LOCAL/tls/onboarding.pem" \
+    "PARLEY_ONBOARDING_AUTH_CLIENT_KEY=$LOCAL/tls/onboarding-key.pem" \
     "PARLEY_ONBOARDING_OUTBOUND_CA_FILE=$LOCAL/tls/ca.pem" \
     "PARLEY_ONBOARDING_OPENAI_BASE_URL=$SANDBOX_URL/openai/v1" \
     "PARLEY_ONBOARDING_OPENAI_API_KEY=sk-sandbox" \
@@ -140,9 +170,11 @@ onboarding_start() {
     "PARLEY_ONBOARDING_ELEVENLABS_BASE_URL=$SANDBOX_URL/elevenlabs" \
     "PARLEY_ONBOARDING_ELEVENLABS_API_KEY=xi-sandbox" \
     "PARLEY_ONBOARDING_BLOBS_DIRECTORY=$STATE/recordings" \
-    "PARLEY_ONBOARDING_JOBS_POLL=200ms" \
-    "$BINARIES/parley-onboarding" serve
-  process_await onboarding 30 listening has_port "$STATE/onboarding.port" tls
+    "PARLEY_ONBOARDING_JOBS_POLL=200ms"
+}
+onboarding_start() {
+  mkdir -p "$STATE/recordings"
+  serve_at_former_ports onboarding parley-onboarding onboarding_environment
 }
 
 # How the walkthrough and other callers reach what runs.
@@ -159,6 +191,8 @@ addresses() {
     PARLEY_DEMO_TLS "https://localhost:$(port_of "$STATE/demo.port" tls)" \
     PARLEY_ONBOARDING_1_TLS "localhost:$(port_of "$STATE/onboarding.port" tls)" \
     PARLEY_ONBOARDING_1_H2C "127.0.0.1:$(port_of "$STATE/onboarding.port" grpc)" \
+    PARLEY_ONBOARDING_1_ADMIN "http://127.0.0.1:$(port_of "$STATE/onboarding.port" admin)" \
+    PARLEY_ONBOARDING_RECORDINGS "$STATE/recordings" \
     PARLEY_AUDIENCE "$AUDIENCE" \
     PARLEY_DATABASE_URL "$(database_url postgres)" \
     PARLEY_LOGS "$LOCAL/logs"
@@ -187,7 +221,7 @@ Parley is up. The addresses below are in .local/run.env; \`. .local/run.env\` se
                  (certificate: $PARLEY_OPERATOR_CERTIFICATE)
   a second one   $PARLEY_DEMO_TLS   parley.testing.v1.EchoService/Guarded takes the sessions of the first
   onboarding     $PARLEY_ONBOARDING_1_TLS   parley.onboarding.v1.OnboardingService/ListSteps; $BINARIES/parley onboarding --help
-  metrics        curl $PARLEY_AUTH_1_ADMIN/metrics
+  metrics        curl $PARLEY_AUTH_1_ADMIN/metrics; curl $PARLEY_ONBOARDING_1_ADMIN/metrics
   database       psql '$PARLEY_DATABASE_URL'
   logs           $LOCAL/logs
 

@@ -70,6 +70,11 @@ struct SandboxControl: Sendable {
       ["ids": [.string(customer)], "entitlements": ["pro": ["productId": "monthly", "expiresIn": 86_400]]])
   }
 
+  /// The voices that the sandbox's ElevenLabs has.
+  func voices() async throws -> [JSONValue] {
+    try await send(.get, "/sandbox/elevenlabs/voices")["voices"]?.array ?? []
+  }
+
   /// No path fails on command any more.
   func endFaults() async throws { _ = try await send(.delete, "/sandbox/faults") }
 

@@ -20,6 +20,8 @@ struct DemoCommand: AsyncParsableCommand {
   @Option(help: .init("A second service with TLS; else PARLEY_DEMO_TLS.", valueName: "url")) var second: String?
   @Option(help: .init("The onboarding service without TLS; else PARLEY_ONBOARDING_1_H2C.", valueName: "host:port"))
   var onboarding: String?
+  @Option(help: .init("Where it keeps recordings; else PARLEY_ONBOARDING_RECORDINGS.", valueName: "folder"))
+  var recordings: String?
   @Option(help: .init("The audience that the broker accepts; else PARLEY_AUDIENCE.", valueName: "client id")) var audience:
     String?
   @Option(help: .init("Where the audit is; else PARLEY_DATABASE_URL.", valueName: "url")) var databaseUrl: String?
@@ -41,6 +43,7 @@ struct DemoCommand: AsyncParsableCommand {
       grpcTLS: try setting(grpcTls, "PARLEY_AUTH_1_TLS"), caFile: try setting(ca, "PARLEY_CA_FILE"),
       sandbox: try setting(sandbox, "PARLEY_SANDBOX"), second: try setting(second, "PARLEY_DEMO_TLS"),
       onboarding: try setting(onboarding, "PARLEY_ONBOARDING_1_H2C"),
+      recordings: try setting(recordings, "PARLEY_ONBOARDING_RECORDINGS"),
       audience: try setting(audience, "PARLEY_AUDIENCE"),
       database: try setting(databaseUrl, "PARLEY_DATABASE_URL"))
     let failed = try await DemoStage.open(places) { stage in await Walkthrough(stage: stage).run() }

@@ -10,7 +10,7 @@ enum AccountSteps {
     DemoStep("deletion of an account") { try await delete($0) },
   ]
 
-  private static func account(_ stage: DemoStage, at copy: Int = 0) -> AccountService.Client {
+  static func account(_ stage: DemoStage, at copy: Int = 0) -> AccountService.Client {
     .init(stage.copies[copy % stage.copies.count])
   }
 
@@ -82,7 +82,8 @@ enum AccountSteps {
     return "\(error.code.name) ACCOUNT_DELETED; the receipt says done, \(deleted) rows gone; a new sign-in is a new account"
   }
 
-  private static func ended(_ ask: () async throws -> AccountWork?) async throws -> AccountWork {
+  /// Waits for the end of an export or a deletion.
+  static func ended(_ ask: () async throws -> AccountWork?) async throws -> AccountWork {
     let end = MonotonicInstant.now().advanced(by: .seconds(30))
     while MonotonicInstant.now() < end {
       if let work = try await ask(), work.state != .running { return work }

@@ -16,6 +16,8 @@ struct DemoPlaces: Sendable {
   let second: String
   /// `host:port` of the onboarding service, without TLS.
   let onboarding: String
+  /// The folder in which the onboarding service keeps recordings.
+  let recordings: String
   /// The client id that ID tokens are for.
   let audience: String
   /// A `postgresql://` URL that may read the audit.

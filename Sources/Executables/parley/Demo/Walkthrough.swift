@@ -3,7 +3,8 @@ import EventLoop
 /// All steps, one after the other, with a line for each.
 struct Walkthrough {
   static let steps =
-    CallSteps.all + SessionSteps.all + OnboardingSteps.all + AccountSteps.all + RefusalSteps.all + TroubleSteps.all
+    CallSteps.all + SessionSteps.all + OnboardingSteps.all + AccountSteps.all + EverywhereSteps.all + RefusalSteps.all
+    + TroubleSteps.all
 
   let stage: DemoStage
   var steps = Walkthrough.steps
