@@ -46,6 +46,8 @@ struct ConfigurationReport {
       writer.pair("value", entry.shown)
       writer.pair("source", entry.source)
       writer.pair("allowed", entry.key.expectation)
+      writer.pair("default", entry.key.isSecret ? "" : entry.key.defaultText ?? "")
+      writer.pair("meaning", entry.key.documentation)
       writer.name("secret")
       writer.bool(entry.key.isSecret)
     }
