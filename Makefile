@@ -19,7 +19,7 @@ RELEASE_FLAGS := -c release --static-swift-stdlib --scratch-path .build-release
 SERVICES    := auth onboarding
 BUILD_FLAGS := $(if $(filter release,$(CONFIG)),$(RELEASE_FLAGS),-c debug --scratch-path $(SCRATCH))
 
-export CONFIG SCRATCH SWIFT PREFIX DESTDIR
+export CONFIG SCRATCH SWIFT PREFIX DESTDIR SERVICES
 .DEFAULT_GOAL := help
 # Every target that `make help` prints is a name for work, not for a file.
 .PHONY: release $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' Makefile)
@@ -107,7 +107,7 @@ proto-check: deps venv ## Check that the generated sources are those of proto/, 
 	@proto/generate.sh --check
 	@$(VENV)/bin/buf lint proto
 
-deploy: deps ## Install parley-auth with its unit, configuration and roles on this host, or under DESTDIR
+deploy: deps ## Install the services with units, configuration and roles on this host or under DESTDIR (SERVICES= some of them)
 	@deploy/install.sh
 
 stop: ## Stop whatever `make run` or `make demo` left running (by recorded process id)

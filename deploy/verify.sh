@@ -1,22 +1,27 @@
 #!/usr/bin/env bash
-# Judges what `make deploy` lays out: the units by systemd-analyze verify, their exposure by systemd-analyze security (at most
-# 1.5), the files' modes. It installs into a folder of its own; nothing on this host changes.
+# Judges what `make deploy` lays out, for every service of the list: the units by systemd-analyze verify, their exposure by
+# systemd-analyze security (at most 1.5), that ffmpeg runs within what onboarding's unit forbids, the files' modes, and the example
+# configurations by the programs themselves. It installs into a folder of its own; nothing on this host changes.
+#
+#   PARLEY_TEST_BINARIES   where the programs are that say what their settings are (.build/debug)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if ! command -v systemd-analyze >/dev/null; then
   echo "verify: systemd-analyze is missing: apt-get install systemd" >&2
   exit 69
 fi
+programs=${PARLEY_TEST_BINARIES:-$PWD/${SCRATCH:-.build}/${CONFIG:-debug}}
+mapfile -t names < <(sed -nE 's/^([a-z]+) .*/\1/p' deploy/services)
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 mkdir -p "$root/binaries"
 if [[ ${PARLEY_PREBUILT:-} != 1 ]]; then
-  # The unit's rules do not depend on what the binary does.
-  cp /bin/true "$root/binaries/parley-auth"
+  # The units' rules do not depend on what the binaries do.
+  for name in "${names[@]}"; do cp /bin/true "$root/binaries/parley-$name"; done
   export PARLEY_PREBUILT=1 PARLEY_BINARIES=$root/binaries
 fi
-DESTDIR=$root/host deploy/install.sh >/dev/null
 host=$root/host
+DESTDIR=$host deploy/install.sh >/dev/null
 
 failed=0
 fact() { # NAME COMMAND...
@@ -24,23 +29,62 @@ fact() { # NAME COMMAND...
   shift
   if "$@" >"$root/out" 2>&1; then echo "ok   $name"; else echo "FAIL $name"; sed 's/^/     /' "$root/out"; failed=1; fi
 }
-# verify resolves the command on the host it runs on: a copy of the unit names the binary where it is now.
+# verify resolves the command on the host it runs on: copies of the units name the binaries where they are now.
 units=$root/units
 mkdir "$units"
-cp "$host"/lib/systemd/system/parley-auth.* "$units/"
-sed -i "s|=/usr/bin/parley-auth|=$host/usr/bin/parley-auth|; s|^Documentation=.*||" "$units/parley-auth.service"
-verified() { local said; said=$(systemd-analyze verify --man=no "$units/$1" 2>&1) || { echo "$said"; return 1; }; echo "$said"; ! grep -q "parley-auth" <<<"$said"; }
+cp -r "$host"/lib/systemd/system/parley-* "$units/"
+for name in "${names[@]}"; do
+  sed -i "s|=/usr/bin/parley-|=$host/usr/bin/parley-|; s|^Documentation=.*||" "$units/parley-$name.service"
+done
+verified() { local said; said=$(systemd-analyze verify --man=no "$units/$1" 2>&1) || { echo "$said"; return 1; }; echo "$said"; ! grep -q "parley-" <<<"$said"; }
+exposed() { systemd-analyze security --offline=yes --threshold=15 "$units/$1"; }
+filled() { ! grep -rn '@[a-zA-Z]*@' "$host"/lib/systemd/system/parley-* "$host/usr/lib/sysusers.d" "$host/usr/lib/tmpfiles.d"; }
 mode() { [[ $(stat -c %a "$host$1") == "$2" ]] || { stat -c '%a %n' "$host$1"; return 1; }; }
+confined() { deploy/confined.py "$units/parley-onboarding.service" "$@"; }
+# Everything that looking into a recording takes: sound is made, pressed into AAC, and read again.
+ffmpeg_runs() {
+  confined ffmpeg -nostdin -v error -f lavfi -i sine=duration=1 -c:a aac -f mp4 -y "$root/tone.m4a" \
+    && confined ffprobe -v error -show_entries format=duration -of csv=p=0 "$root/tone.m4a" \
+    && confined ffmpeg -nostdin -v error -i "$root/tone.m4a" -f s16le -y "$root/tone.pcm" && [[ -s $root/tone.pcm ]]
+}
+refused() { ! confined "$@"; }
 
-fact "parley-auth.service verifies" verified parley-auth.service
-fact "parley-auth.socket verifies" verified parley-auth.socket
-fact "its exposure is at most 1.5" systemd-analyze security --offline=yes --threshold=15 "$units/parley-auth.service"
-grep -oE 'Overall exposure level.*' "$root/out" || true
-fact "the configuration is not for everybody" mode /etc/parley/auth.env 640
-fact "nor is its folder" mode /etc/parley 750
-fact "the binary is" mode /usr/bin/parley-auth 755
-fact "the account's declaration is understood" systemd-sysusers --dry-run "$host/usr/lib/sysusers.d/parley.conf"
-echo '# mine' >>"$host/etc/parley/auth.env"
+fact "every word of the templates is filled in" filled
+for name in "${names[@]}"; do
+  fact "parley-$name.service verifies" verified "parley-$name.service"
+  fact "parley-$name.socket verifies" verified "parley-$name.socket"
+  fact "its exposure is at most 1.5" exposed "parley-$name.service"
+  grep -oE 'Overall exposure level.*' "$root/out" || true
+  fact "the account of $name is understood" systemd-sysusers --dry-run "$host/usr/lib/sysusers.d/parley-$name.conf"
+  fact "the configuration of $name is not for everybody" mode "/etc/parley/$name.env" 640
+  fact "the program of $name is" mode "/usr/bin/parley-$name" 755
+  fact "$name.env has every setting, with its default" deploy/settings.py "$programs/parley-$name" "deploy/$name.env"
+done
+# As at the start of a machine that has the accounts; only root may give files away.
+owned() {
+  local name said
+  echo secret >"$host/etc/parley/onboarding-openai-key"
+  systemd-sysusers --root="$host" && systemd-tmpfiles --create --root="$host" --prefix=/etc/parley || return 1
+  group() { awk -F: -v id="$(stat -c %g "$host/etc/parley/$1")" '$3 == id { print $1 }' "$host/etc/group"; }
+  for name in "${names[@]}"; do
+    [[ $(group "$name.env") == "parley_$name" ]] || { echo "$name.env: group $(group "$name.env")"; return 1; }
+    grep -q "^parley:.*parley_$name" "$host/etc/group" || { echo "parley_$name is not in the group parley"; return 1; }
+  done
+  [[ $(group .) == parley && $(group onboarding-openai-key) == parley_onboarding ]] || { group .; return 1; }
+  [[ $(stat -c %a "$host/etc/parley/onboarding-openai-key") == 640 ]]
+}
+if [[ $EUID == 0 ]]; then fact "each service can read its own settings and secrets, and no other's" owned; fi
+fact "the folder of the configuration is not for everybody" mode /etc/parley 750
+if command -v ffmpeg >/dev/null; then
+  fact "ffmpeg and ffprobe run within what onboarding's unit forbids" ffmpeg_runs
+  fact "which forbids what no service needs" refused unshare --mount true
+else
+  echo "FAIL ffmpeg is missing: apt-get install ffmpeg"
+  failed=1
+fi
+for name in "${names[@]}"; do echo '# mine' >>"$host/etc/parley/$name.env"; done
 DESTDIR=$host deploy/install.sh >/dev/null
-fact "a second installation keeps the configuration" grep -q '^# mine' "$host/etc/parley/auth.env"
+kept() { local name; for name in "${names[@]}"; do grep -q '^# mine' "$host/etc/parley/$name.env" || return 1; done; }
+fact "a second installation keeps the configurations" kept
+echo "verify: ${#names[@]} services (${names[*]}): $([[ $failed == 0 ]] && echo good || echo NOT GOOD)"
 exit "$failed"
