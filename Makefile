@@ -10,13 +10,13 @@ DESTDIR     ?=
 PREFIX      ?= /usr
 FILTER      ?=
 MINUTES     ?= 10
+# What ships: the executables parley-NAME.
+SERVICES    ?= $(shell sed -nE 's/^([a-z]+) .*/\1/p' deploy/services)
 LOCAL       := .local
 VENV        := $(LOCAL)/venv
 REQUIREMENTS := Tests/Clients/requirements.txt
 
 RELEASE_FLAGS := -c release --static-swift-stdlib --scratch-path .build-release
-# What ships: the executables parley-NAME.
-SERVICES    := auth onboarding
 BUILD_FLAGS := $(if $(filter release,$(CONFIG)),$(RELEASE_FLAGS),-c debug --scratch-path $(SCRATCH))
 
 export CONFIG SCRATCH SWIFT PREFIX DESTDIR SERVICES
