@@ -7,7 +7,7 @@
 #   PREFIX=/usr           where the binaries go
 #   PARLEY_PREBUILT=1     takes .build-release/release/parley-NAME (or $PARLEY_BINARIES/parley-NAME) as it is
 #   PARLEY_MIGRATE=0      leaves the database alone
-#   PARLEY_DATABASE_ADMIN_URL   the database parley as superuser (postgresql:///parley?host=/run/postgresql)
+#   PARLEY_DATABASE_AT=host=/run/postgresql   where PostgreSQL answers on this host, as in a connection URL
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=${DESTDIR:-} prefix=${PREFIX:-/usr}
@@ -111,12 +111,13 @@ for name in "${names[@]}"; do
   systemd-tmpfiles --create "/usr/lib/tmpfiles.d/parley-$name.conf"
 done
 if [[ ${PARLEY_MIGRATE:-1} != 0 ]]; then
-  admin=${PARLEY_DATABASE_ADMIN_URL:-${PARLEY_AUTH_ADMIN_DATABASE_URL:-postgresql:///parley?host=/run/postgresql}}
+  at=${PARLEY_DATABASE_AT:-host=/run/postgresql}
   for name in "${names[@]}"; do
     echo "deploy: roles and migrations of $name"
-    runuser -u postgres -- psql -w -qX -v "service=$name" -d "${admin/\/parley\?//postgres?}" -f /usr/share/parley/roles.sql
-    runuser -u postgres -- env "PARLEY_${name^^}_DATABASE_ADMIN_URL=$admin" "PARLEY_${name^^}_DATABASE_URL=$admin" \
-      "$prefix/bin/parley-$name" migrate --bootstrap
+    runuser -u postgres -- psql -w -qX -v "service=$name" -d "postgresql:///postgres?$at" -f /usr/share/parley/roles.sql
+    # As the owner, so that the schema is the owner's and the serving role has no more than it is given.
+    runuser -u "parley_${name}_owner" -- env \
+      "PARLEY_${name^^}_DATABASE_URL=postgresql://parley_${name}_owner@/parley?$at" "$prefix/bin/parley-$name" migrate
   done
 fi
 if [[ ! -d /run/systemd/system ]]; then

@@ -37,11 +37,11 @@ said = report(given)
 # What is in such a file is nobody's business here.
 wrong = [f"{problem['variable']}: {problem['message']}" for problem in said["problems"]
          if "must be set" not in problem["message"] and f"{problem['variable']}_FILE" not in given]
-missing = {problem["variable"]: FILLER for problem in said["problems"] if "must be set" in problem["message"]}
-# Without what is refused, it says what there is.
-plain = {name: value for name, value in given.items() if not name.endswith("_FILE")}
-needed = {problem["variable"]: FILLER for problem in report(plain | missing)["problems"]}
-known = {setting["variable"]: setting for setting in report(plain | missing | needed)["settings"]}
+# Without what is refused, and with what must be given, it says what there is.
+refused = {problem["variable"] for problem in said["problems"]}
+plain = {name: value for name, value in given.items() if not name.endswith("_FILE") and name not in refused}
+needed = {problem["variable"]: FILLER for problem in report(plain)["problems"]}
+known = {setting["variable"]: setting for setting in report(plain | needed)["settings"]}
 if not known:
     raise SystemExit("\n".join(wrong) or "the program says nothing of its settings")
 
