@@ -72,7 +72,8 @@ struct ExpectedVoiceTests {
         try await Self.lookToTheEnd(world)
         #expect(try await Self.existing(world) == 0)
         #expect(try await data.report(.init(userID: user), options: options).kinds.isEmpty)
-        #expect(try await world.value("select count(*) from onboarding.job where kind = 'onboarding.find-voices'", as: Int64.self) == 0)
+        #expect(
+          try await world.value("select count(*) from onboarding.job where kind = 'onboarding.find-voices'", as: Int64.self) == 0)
       }
     }
   }

@@ -40,7 +40,8 @@ extension VoiceStore {
       "select consented_at is not null from onboarding.voice where user_id = \(user) for update")
     guard agrees == true else { return .noConsent }
     let known: (Timestamp, Bool)? = try await transaction.row(
-      "select until, unwanted_since is not null from onboarding.expected_voice where user_id = \(user) and key = \(key) for update")
+      "select until, unwanted_since is not null from onboarding.expected_voice where user_id = \(user) and key = \(key) for update"
+    )
     if let known, known.1 { return .unwanted(until: known.0) }
     try await transaction.execute(
       """
