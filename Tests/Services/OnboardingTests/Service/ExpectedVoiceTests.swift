@@ -72,8 +72,8 @@ struct ExpectedVoiceTests {
         try await Self.lookToTheEnd(world)
         #expect(try await Self.existing(world) == 0)
         #expect(try await data.report(.init(userID: user), options: options).kinds.isEmpty)
-        #expect(
-          try await world.value("select count(*) from onboarding.job where kind = 'onboarding.find-voices'", as: Int64.self) == 0)
+        let jobs: Int64? = try await world.value("select count(*) from onboarding.job where kind = 'onboarding.find-voices'")
+        #expect(jobs == 0)
       }
     }
   }
@@ -82,7 +82,7 @@ struct ExpectedVoiceTests {
   func away() async throws {
     try await OnboardingWorld.with(Self.settings) { world in
       let ana = try await Self.inTheMaking(world, isBefore: false)
-      try await world.sandbox.fail(Self.listing, ["status": 503, "count": 1_000])
+      try await world.sandbox.fail(Self.listing, ["status": 429, "count": 1_000])
       try await world.parley.withSecureChannel(to: world.instance, showing: .service) { channel in
         _ = try await AccountDataService.Client(channel).delete(
           .init(userID: ana.userID.description, workID: UUID.v7().description),

@@ -109,7 +109,7 @@ struct RecordingSweepTests {
 
   @Test("One that an upload brings stays while the upload is known")
   func uploading() async throws {
-    try await OnboardingWorld.with(Self.settings.merging(["UPLOAD_RETENTION": "90d"]) { $1 }) { world in
+    try await OnboardingWorld.with(Self.settings.merging(["UPLOAD_RETENTION": "2160h"]) { $1 }) { world in
       let left = try await Self.leave(world)
       // The same content is on its way again.
       let head = RecordingHead(

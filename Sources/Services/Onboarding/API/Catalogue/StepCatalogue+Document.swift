@@ -40,8 +40,8 @@ extension CatalogueStep {
       }
     }
     guard fields.isEmpty != type.takesAnswer else {
-      throw .init(
-        type.takesAnswer ? "what the answer is kept as is missing" : "\(type.rawValue) has no answer", at: "\(path).fields")
+      let reason = type.takesAnswer ? "what the answer is kept as is missing" : "\(type.rawValue) has no answer"
+      throw .init(reason, at: "\(path).fields")
     }
     let options = try entry.texts("options")
     guard options.isEmpty != (type == .choice) else {
