@@ -62,6 +62,9 @@ if [[ -z $filter ]]; then
   else
     said+=("deployment: NOT verified, systemd-analyze is not installed here")
   fi
+  say "what make deploy does on a host"
+  Tests/House/host-install.sh | tee .local/logs/host-install.log
+  said+=("$(tail -n 1 .local/logs/host-install.log)")
   say "alerts and dashboard"
   deploy/monitoring/check.sh | tee .local/logs/monitoring.log
   said+=("$(tail -n 1 .local/logs/monitoring.log)")
