@@ -13,7 +13,7 @@ struct OwedDeletions: Sendable {
   private let age = Age()
 
   /// How often it looks.
-  private static let interval = Duration.seconds(15)
+  private static let interval = Duration.seconds(5)
 
   init(_ context: ServiceContext) {
     self.context = context
