@@ -416,7 +416,7 @@ public struct OnboardingAnswer: Message {
   public var value: GoogleProtobuf.Value?
   /// When it was given, ISO 8601.
   public var timestamp: String = ""
-  /// Where the recording was on the device, or is.
+  /// Where the recording was on the device, or is: at most 2 KiB.
   public var voiceUri: String?
   /// How long the recording is, in seconds.
   public var duration: Double?
@@ -424,7 +424,7 @@ public struct OnboardingAnswer: Message {
   public var audioFileSize: Int64?
   /// What the recording is: `m4a`.
   public var audioFormat: String?
-  /// What the answer is kept as; by the catalogue otherwise.
+  /// What the answer is kept as, at most 8 names of at most 64 bytes; by the catalogue otherwise.
   public var dbField: [String] = []
   /// What was chosen.
   public var selectedOption: String?
@@ -644,7 +644,8 @@ public struct GetProgressRequest: Message {
 
 /// The caller's answers.
 public struct GetProgressResponse: Message {
-  /// The record, without the recordings: their answers say `recording:` and the SHA-256.
+  /// The record, without the recordings: their answers say `recording:` and the SHA-256. What came in the place of one and is none is left
+  /// out.
   public var state: OnboardingState?
   /// The caller's newest submission, if there is one.
   public var submission: Submission?

@@ -13,6 +13,35 @@ struct RuleTests {
   func keys(_ key: String, _ step: Int?) { #expect(StepKey.step(key) == step) }
 
   @Test(
+  private static func answer(_ change: (inout ReceivedAnswer) -> Void) -> ReceivedAnswer {
+    var answer = ReceivedAnswer(step: 1, type: "text", content: .text("x"), fields: ["a"])
+    change(&answer)
+    return answer
+  }
+
+  private static func text(_ count: Int) -> String { String(repeating: "é", count: count / 2) }
+
+  @Test(
+    "An answer at its bounds is taken, and one beyond them is refused with the part that is",
+    arguments: [
+      ("value", { $0.content = .text(RuleTests.text(65_536)) }, { $0.content = .text(RuleTests.text(65_536) + "x") }),
+      ("db_field", { $0.fields = (1...8).map { "f\($0)" } }, { $0.fields = (1...9).map { "f\($0)" } }),
+      ("db_field", { $0.fields = [RuleTests.text(64)] }, { $0.fields = ["a", RuleTests.text(64) + "x"] }),
+      ("type", { $0.type = RuleTests.text(32) }, { $0.type = RuleTests.text(32) + "x" }),
+      ("audio_format", { $0.format = RuleTests.text(32) }, { $0.format = RuleTests.text(32) + "x" }),
+      ("voice_uri", { $0.voiceURI = RuleTests.text(2_048) }, { $0.voiceURI = RuleTests.text(2_048) + "x" }),
+      ("value", { $0.content = .text("\u{1}") }, { $0.content = .text("a\u{0}b") }),
+      ("db_field", { $0.fields = [] }, { $0.fields = ["a\u{0}"] }), ("type", { $0.type = "" }, { $0.type = "\u{0}" }),
+      ("audio_format", { $0.format = "" }, { $0.format = "\u{0}" }),
+      ("voice_uri", { $0.voiceURI = "" }, { $0.voiceURI = "\u{0}" }),
+    ] as [(String, @Sendable (inout ReceivedAnswer) -> Void, @Sendable (inout ReceivedAnswer) -> Void)])
+  func bounds(
+    _ field: String, _ within: @Sendable (inout ReceivedAnswer) -> Void, _ beyond: @Sendable (inout ReceivedAnswer) -> Void
+  ) {
+    #expect(Self.answer(within).fault == nil)
+    #expect(Self.answer(beyond).fault?.field == field)
+  }
+
     "A window is a time, or two; it may go past midnight",
     arguments: [
       ("20:30-21:00", 1_230, 30), ("20:30", 1_230, 30), ("23:45-00:15", 1_425, 30), ("8:05", 485, 30),

@@ -64,6 +64,43 @@ struct AnswerTests {
     }
   }
 
+  @Test("An answer out of its bounds is refused with its field, whichever way it comes, and nothing of it is kept")
+  func bounds() async throws {
+    try await OnboardingWorld.with { world in
+      let ana = try await world.signIn("ana")
+      let options = OnboardingWorld.options(ana)
+      func wide(_ count: Int) -> OnboardingAnswer {
+        var answer = Self.text("x", at: "2026-01-05T10:00:00Z")
+        answer.dbField = (1...count).map { "field_\($0)" }
+        return answer
+      }
+      func field(_ call: () async throws -> Void) async throws -> String? {
+        let refusal = await #expect(throws: RPCError.self) { try await call() }
+        #expect(refusal?.code == .invalidArgument)
+        for case .badRequest(let violations) in refusal?.details ?? [] { return violations.first?.field }
+        return nil
+      }
+      let (most, more) = (OnboardingState(responses: ["3": wide(8)]), OnboardingState(responses: ["3": wide(9)]))
+      let key = String(repeating: "k", count: 32)
+      #expect(
+        try await field {
+          _ = try await world.client.saveAnswer(.init(step: 3, answer: wide(9)), options: options)
+        } == "answer.db_field")
+      #expect(
+        try await field {
+          _ = try await world.client.complete(.init(state: more), options: options)
+        } == "state.responses[3].db_field")
+      #expect(
+        try await field {
+          _ = try await world.client.saveAnonymousProgress(.init(progressKey: key, state: more))
+        } == "state.responses[3].db_field")
+      #expect(try await world.value("select count(*) from onboarding.answer", as: Int64.self) == 0)
+      _ = try await world.client.saveAnonymousProgress(.init(progressKey: key, state: most))
+      #expect(try await world.client.saveAnswer(.init(step: 3, answer: wide(8)), options: options).answered == 1)
+      #expect(try await world.client.complete(.init(state: most), options: options).submission?.stage == .done)
+    }
+  }
+
   @Test("O-03, O-51: what somebody answered without an account becomes theirs when they have one, once, and nobody else's")
   func anonymous() async throws {
     try await OnboardingWorld.with { world in

@@ -133,6 +133,11 @@ struct CompletionTests {
         let kept: String? = try await world.value("select value from onboarding.answer where step = \(Int32(step) ?? 0)")
         #expect(kept == text)
       }
+      // It is no answer, and may be megabytes: it is not read back.
+      let progress = try await world.client.getProgress(options: OnboardingWorld.options(ana)).state
+      #expect(broken.keys.allSatisfy { progress?.responses[$0]?.type == "voice" && progress?.responses[$0]?.value == nil })
+      guard case .stringValue(let reference)? = progress?.responses["7"]?.value?.kind else { throw TimedOut("no recording") }
+      #expect(reference.hasPrefix("recording:"))
     }
   }
 

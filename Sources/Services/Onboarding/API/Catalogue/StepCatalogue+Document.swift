@@ -31,6 +31,9 @@ extension CatalogueStep {
       throw .init("one of \(StepType.allCases.map(\.rawValue).joined(separator: ", "))", at: "\(path).type")
     }
     let fields = try entry.texts("fields")
+    guard fields.count <= SubmissionLimits.fields else {
+      throw .init("at most \(SubmissionLimits.fields) fields", at: "\(path).fields")
+    }
     for (index, field) in fields.enumerated() {
       guard Self.isFieldName(field) else {
         throw .init("1 to 64 characters of a-z, 0-9 and _, the first one a letter", at: "\(path).fields[\(index)]")
@@ -54,7 +57,9 @@ extension CatalogueStep {
   }
 
   private static func isFieldName(_ name: String) -> Bool {
-    guard let first = name.utf8.first, (0x61...0x7a).contains(first), name.utf8.count <= 64 else { return false }
+    guard let first = name.utf8.first, (0x61...0x7a).contains(first), name.utf8.count <= SubmissionLimits.fieldName else {
+      return false
+    }
     return name.utf8.allSatisfy { (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5f }
   }
 }

@@ -21,9 +21,7 @@ struct AnswerDesk: Sendable {
     guard StepKey.range.contains(step) else { throw OnboardingRefusal.invalid(field: "step", "1 to 99") }
     guard let message else { throw OnboardingRefusal.invalid(field: "answer", "the answer is missing") }
     let answer = ReceivedAnswer(message, step: step, steps)
-    if case .text(let text) = answer.content, text.utf8.count > SubmissionLimits.text {
-      throw OnboardingRefusal.invalid(field: "answer.value", "a text has at most \(SubmissionLimits.text) bytes")
-    }
+    if let fault = answer.fault { throw OnboardingRefusal.invalid(field: "answer.\(fault.field)", fault.reason) }
     let looked = LookedAnswer(answer)
     return try await database.transaction { transaction in
       try await mustRest(user, in: transaction)

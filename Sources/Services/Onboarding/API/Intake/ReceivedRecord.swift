@@ -29,9 +29,7 @@ struct ReceivedRecord: Sendable {
         throw .invalid(field: "\(field).responses", "keys are N or step_N, of steps from 1 to 99")
       }
       let answer = ReceivedAnswer(message, step: step, steps)
-      if case .text(let text) = answer.content, text.utf8.count > SubmissionLimits.text {
-        throw .invalid(field: "\(field).responses[\(step)].value", "a text has at most \(SubmissionLimits.text) bytes")
-      }
+      if let fault = answer.fault { throw .invalid(field: "\(field).responses[\(step)].\(fault.field)", fault.reason) }
       guard answers.updateValue(answer, forKey: step) == nil else {
         throw .invalid(field: "\(field).responses", "step \(step) has two answers")
       }

@@ -8,14 +8,16 @@ public struct IdentityDraft: Sendable, Hashable {
   /// Two sliders are one answer: `7,9` is the first field's 7 and the second's 9.
   public init(_ answers: [StatedAnswer]) {
     facts = []
+    var known: Set<String> = []
     for answer in answers {
       let text = answer.text.trimmed
       guard !text.isEmpty else { continue }
       let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0).trimmed }
       let isSplit = answer.fields.count > 1 && parts.count == answer.fields.count
-      for (index, field) in answer.fields.enumerated() where !facts.contains(where: { $0.name == field }) {
+      for (index, field) in answer.fields.enumerated() where !known.contains(field) {
         let value = isSplit ? parts[index] : text
         guard !value.isEmpty else { continue }
+        known.insert(field)
         facts.append(IdentityFact(field, value, answer.isSpoken ? .transcript : .answer, step: answer.step))
       }
     }
@@ -28,7 +30,8 @@ public struct IdentityDraft: Sendable, Hashable {
   ///   - model: The model.
   ///   - answers: What was said.
   public mutating func add(_ conclusions: [Conclusion], by model: String, from answers: [StatedAnswer]) {
-    for name in IdentityCatalogue.concluded where !facts.contains(where: { $0.name == name }) {
+    let known = Set(facts.map(\.name))
+    for name in IdentityCatalogue.concluded where !known.contains(name) {
       guard let conclusion = conclusions.first(where: { $0.name == name }) else { continue }
       let (value, quote) = (conclusion.value.trimmed, conclusion.quote.trimmed)
       guard !value.isEmpty else { continue }

@@ -10,6 +10,16 @@ public enum SubmissionLimits {
   public static let transcription = 25 << 20
   /// The longest text answer, in bytes.
   public static let text = 64 << 10
+  /// The most fields that one answer is kept as.
+  public static let fields = 8
+  /// The longest name of a field, in bytes.
+  public static let fieldName = 64
+  /// The longest name of how an answer was given, in bytes.
+  public static let type = 32
+  /// The longest name of what a recording is, in bytes.
+  public static let format = 32
+  /// The longest place of a recording on a device, in bytes.
+  public static let voiceURI = 2 << 10
   /// The largest record of somebody without an account, in bytes.
   public static let anonymousRecord = 256 << 10
   /// The largest piece of an upload, in bytes.

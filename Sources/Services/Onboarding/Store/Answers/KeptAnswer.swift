@@ -7,7 +7,8 @@ public struct KeptAnswer: Sendable, Hashable {
   public var step: Int
   /// How it was given.
   public var type: String
-  /// What was typed or chosen; nil for a recording.
+  /// What was typed or chosen; nil for a recording. What came in the place of one and is none is written, and not read: it is megabytes,
+  /// and says nothing.
   public var text: String?
   /// SHA-256 of a recording.
   public var recording: [UInt8]?
@@ -46,7 +47,10 @@ public struct KeptAnswer: Sendable, Hashable {
 
 extension KeptAnswer: RowDecodable {
   static var columns: Query {
-    "step, type, value, recording, fields, answered_at, duration_seconds, audio_size, audio_format, voice_uri"
+    """
+    step, type, case when left(value, 11) <> 'data:audio/' then value end, recording, fields, answered_at, duration_seconds, audio_size,
+    audio_format, voice_uri
+    """
   }
 
   /// Reads the columns of ``columns``.
