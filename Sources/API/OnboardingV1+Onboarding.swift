@@ -21,7 +21,7 @@ public enum SubmissionStage: ProtoEnum {
   case cloning
   /// All is done. What could not be done is in the warnings, and may be tried again later.
   case done
-  /// It was given up; the answers are kept.
+  /// It was given up; the answers are kept, and may be sent again, also under the same key.
   case failed
   /// A number without a name in this version.
   case unrecognized(Int32)

@@ -59,7 +59,7 @@ public final class ElevenLabsClient: Sendable {
     request.retry = .never
     let response = try await send(request)
     let document = try? JSONParser.parse(response.body)
-    guard let id = document?["voice_id"]?.string, !id.isEmpty else { throw .malformed(response) }
+    guard let id = document?["voice_id"]?.string, !id.isEmpty, !id.utf8.contains(0) else { throw .malformed(response) }
     return AddedVoice(id: id, requiresVerification: document?["requires_verification"]?.bool ?? false)
   }
 

@@ -103,6 +103,23 @@ struct RuleTests {
   }
 
   @Test("A place in the course of events is read as it was written", arguments: ["a:0", "0197-x:12", "a:9223372036854775807"])
+  @Test(
+    "A submission whose job is gone gets one at once, then after 1, 5 and 30 minutes and 2 hours, and then is given up",
+    arguments: [
+      (0, nil, .again), (1, 59, .notYet), (1, 60, .again), (2, 299, .notYet), (2, 300, .again), (3, 1_799, .notYet),
+      (3, 1_800, .again), (4, 7_199, .notYet), (4, 7_200, .again), (5, 0, .givingUp), (6, 0, .givingUp),
+    ] as [(Int, Int?, RetryPlan.Renewal)])
+  func renewals(_ count: Int, _ passed: Int?, _ renewal: RetryPlan.Renewal) {
+    #expect(RetryPlan.renewal(after: count, passed.map { .seconds($0) }) == renewal)
+  }
+
+  @Test(
+    "A text is kept without U+0000", arguments: [("a\u{0}b\u{0}", "ab"), ("", ""), ("\u{0}", ""), ("é\u{0}\u{301}", "é\u{301}")])
+  func storable(_ text: String, _ kept: String) {
+    #expect(
+      text.storable.unicodeScalars.elementsEqual(kept.unicodeScalars) && kept.isStorable && text.isStorable == (text == kept))
+  }
+
   func positions(_ text: String) { #expect(ProgressPosition(text)?.description == text) }
 
   @Test("What is no place is refused", arguments: ["", "a", ":1", "a:", "a:-1", "a:1:2", "a:9223372036854775808", "a: 1"])

@@ -54,7 +54,7 @@ struct AnswerDesk: Sendable {
         throw OnboardingRefusal.invalid(field: "state.responses", "recordings stay on the device until somebody has signed in")
       }
     }
-    guard let json = try state?.jsonString(), json.utf8.count <= SubmissionLimits.anonymousRecord else {
+    guard let json = try state?.storableJSON(field: "state"), json.utf8.count <= SubmissionLimits.anonymousRecord else {
       throw OnboardingRefusal.invalid(field: "state", "at most \(SubmissionLimits.anonymousRecord) bytes")
     }
     let expiresAt = now().advanced(by: retention)

@@ -29,8 +29,9 @@ struct IdentityHandlers: IdentityService.Handlers {
     let user = try call.caller.userID
     return try await refusing {
       guard IdentityCatalogue.all(steps).contains(request.name) else { throw OnboardingRefusal.noField }
-      if let value = request.value, !(1...SubmissionLimits.fieldValue).contains(value.count) {
-        throw OnboardingRefusal.invalid(field: "value", "1 to \(SubmissionLimits.fieldValue) characters, or absent")
+      if let value = request.value, !(1...SubmissionLimits.fieldValue).contains(value.count) || !value.isStorable {
+        throw OnboardingRefusal.invalid(
+          field: "value", "1 to \(SubmissionLimits.fieldValue) characters without U+0000, or absent")
       }
       try await database.transaction { transaction in
         guard try await identities.identity(of: user) != nil else { throw OnboardingRefusal.noIdentity }

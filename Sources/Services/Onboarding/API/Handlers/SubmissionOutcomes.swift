@@ -16,12 +16,17 @@ struct SubmissionOutcomes: Sendable {
     let warnings = try await submissions.warnings(of: id, user)
     let event = try await submissions.lastEvent(of: id, user)
     return CompleteResponse(
-      success: true, message: isRunning ? "Your answers are safe. They are being worked on." : "Onboarding is complete.",
+      success: true, message: Self.message(kept),
       completedAt: .init(kept.createdAt), totalSteps: Int32(kept.answers), filesProcessed: Int32(kept.recordings),
       identityExtraction: try await extraction(of: user, isRunning: isRunning),
       processingWarnings: warnings.isEmpty ? nil : warnings.map(\.message).joined(separator: "; "),
       identityStatusSync: .init(success: false, error: isRunning ? "in_progress" : "held"), jobID: id.description,
       voiceClone: try await voice(of: user, isRunning: isRunning), submission: .init(kept, at: event, warnings))
+  }
+
+  private static func message(_ kept: KeptSubmission) -> String {
+    if kept.doneAt == nil { return "Your answers are safe. They are being worked on." }
+    return kept.stage == .failed ? "Your answers are safe. The work on them was given up." : "Onboarding is complete."
   }
 
   private func extraction(of user: UUID, isRunning: Bool) async throws -> IdentityExtraction {

@@ -24,8 +24,8 @@ struct VoiceHandlers: VoiceService.Handlers {
   func giveVoiceConsent(_ request: GiveVoiceConsentRequest, _ call: CallContext) async throws -> GiveVoiceConsentResponse {
     let user = try call.caller.userID
     return try await refusing {
-      guard (1...64).contains(request.statement.count) else {
-        throw OnboardingRefusal.invalid(field: "statement", "1 to 64 characters")
+      guard (1...64).contains(request.statement.count), request.statement.isStorable else {
+        throw OnboardingRefusal.invalid(field: "statement", "1 to 64 characters, and no U+0000")
       }
       try await database.transaction { transaction in
         try await voices.consent(to: request.statement, of: user, at: now(), in: transaction)

@@ -34,6 +34,7 @@ struct ReceivedRecord: Sendable {
         throw .invalid(field: "\(field).responses", "step \(step) has two answers")
       }
     }
+    guard state.userName?.isStorable != false else { throw .invalid(field: "\(field).user_name", "a name has no U+0000") }
     self.answers = answers.values.sorted { $0.step < $1.step }.map { LookedAnswer($0) }
     name = state.userName
     callTime = state.callTime

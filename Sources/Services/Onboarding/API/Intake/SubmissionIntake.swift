@@ -32,9 +32,10 @@ struct SubmissionIntake: Sendable {
     request.state = nil
     let request = request
     guard !record.answers.isEmpty else { throw OnboardingRefusal.invalid(field: "state.responses", "there are no answers") }
-    guard request.idempotencyKey.utf8.count <= 64 else {
-      throw OnboardingRefusal.invalid(field: "idempotency_key", "at most 64 characters")
+    guard request.idempotencyKey.utf8.count <= 64, request.idempotencyKey.isStorable else {
+      throw OnboardingRefusal.invalid(field: "idempotency_key", "at most 64 characters, and no U+0000")
     }
+    let device = try request.deviceMetadata?.storableJSON(field: "device_metadata")
     let consent = try Self.consent(request)
     return try await database.transaction { transaction in
       try await submissions.lock(user, in: transaction)
@@ -54,7 +55,7 @@ struct SubmissionIntake: Sendable {
           record.answers.map(\.answer), name: record.name, callTime: record.callTime, zone: record.zone,
           isZone: TimeZoneNames.isKnown),
         answers: kept.count, recordings: Set(kept.compactMap(\.recording)).count,
-        device: try request.deviceMetadata?.jsonString())
+        device: device)
       try await submissions.add(new, of: user, warnings, at: moment, in: transaction)
       var follow = [
         try OnboardingJobs.process.job(
@@ -80,15 +81,16 @@ struct SubmissionIntake: Sendable {
       return named
     }
     guard let newest = try await submissions.newest(of: user, on: transaction) else { return nil }
-    if newest.contentHash == hash { return newest }
+    // What was given up is begun anew.
+    if newest.contentHash == hash, newest.stage != .failed { return newest }
     guard newest.doneAt != nil else { throw OnboardingRefusal.running(submission: newest.id.description) }
     return nil
   }
 
   private static func consent(_ request: CompleteRequest) throws(OnboardingRefusal) -> String? {
     guard let consent = request.voiceConsent, consent.isGiven else { return nil }
-    guard (1...64).contains(consent.statement.count) else {
-      throw .invalid(field: "voice_consent.statement", "1 to 64 characters")
+    guard (1...64).contains(consent.statement.count), consent.statement.isStorable else {
+      throw .invalid(field: "voice_consent.statement", "1 to 64 characters, and no U+0000")
     }
     return consent.statement
   }

@@ -8,12 +8,15 @@ enum OnboardingJobs {
   struct Order: Sendable, Hashable {
     var user: UUID
     var submission: UUID
-    /// 0 for the first time; 1 to 5 for what failed, again; ``OnboardingJobs/operatorsRound`` when an operator asks for it.
+    /// 0 for the first time; 1 to 5 for what failed, again; ``OnboardingJobs/operatorsRound`` when an operator asks for it;
+    /// ``OnboardingJobs/givingUp`` for the end of it.
     var round: Int
   }
 
   /// The round that operators have made. None follows it.
   static let operatorsRound = 100
+  /// What a submission is given up by: a job like those that do its work, so that none of them goes on beside it.
+  static let givingUp = -1
 
   /// Everything that is made of a submission.
   static let process = JobKind<Order>(

@@ -46,4 +46,11 @@ struct PipelineJournal: Sendable {
       "a round of onboarding has ended",
       metadata: ["submission": "\(course.id)", "round": "\(course.round)", "outcome": "\(outcome)"])
   }
+
+  func gaveUp(_ course: SubmissionCourse) {
+    metrics.gaveUp()
+    log.error(
+      "a submission was given up: its work failed as often as it was begun",
+      metadata: ["submission": "\(course.id)", "user": "\(course.user)"])
+  }
 }

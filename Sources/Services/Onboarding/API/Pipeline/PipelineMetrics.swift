@@ -11,6 +11,7 @@ struct PipelineMetrics: Sendable {
     _ = transcriptions("done")
     _ = extractions("ok")
     _ = voices
+    _ = givenUp
   }
 
   func failed(_ part: String, _ reason: String) { failures(part, reason).increment() }
@@ -22,6 +23,8 @@ struct PipelineMetrics: Sendable {
   func cloned() { voices.increment() }
 
   func ended(_ outcome: String) { rounds(outcome).increment() }
+
+  func gaveUp() { givenUp.increment() }
 
   // MARK: Counters
 
@@ -48,6 +51,10 @@ struct PipelineMetrics: Sendable {
       "parley_onboarding_rounds_total",
       help: "Rounds of work on a submission: done, partly (a round follows), given_up (operators are needed).",
       labels: [("outcome", outcome)])
+  }
+
+  private var givenUp: PrometheusCounter {
+    registry.counter("parley_onboarding_given_up_total", help: "Submissions that were given up: a defect, mostly.")
   }
 
   private var voices: PrometheusCounter {

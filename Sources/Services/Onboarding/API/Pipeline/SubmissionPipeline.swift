@@ -39,6 +39,7 @@ struct SubmissionPipeline: Sendable {
   private func process(_ order: OnboardingJobs.Order, _ run: JobRun) async throws {
     guard let submission = try await submissions.submission(order.submission, of: order.user) else { return }
     var course = SubmissionCourse(submission, order, run)
+    if order.round == OnboardingJobs.givingUp { return try await giveUp(course) }
     if (1..<OnboardingJobs.operatorsRound).contains(order.round) { try await reopen(course) }
     try await storeRecordings(&course)
     try await writeDown(&course)
@@ -116,6 +117,17 @@ struct SubmissionPipeline: Sendable {
       try await course.run.finish(in: transaction)
     }
     journal.ended(course, isLeft: isLeft, isGivenUp: isLeft && pause == nil)
+  }
+
+  /// The end of a submission whose work never comes to one. What was answered stays, and may be submitted again.
+  private func giveUp(_ course: SubmissionCourse) async throws {
+    let isGivenUp = try await database.transaction { transaction in
+      try await course.run.fence(in: transaction)
+      let isGivenUp = try await submissions.giveUp(course.id, of: course.user, at: now(), in: transaction)
+      try await course.run.finish(in: transaction)
+      return isGivenUp
+    }
+    if isGivenUp { journal.gaveUp(course) }
   }
 
   /// Whether a later round might do better.

@@ -2,6 +2,7 @@ internal import Blobs
 internal import EventLoop
 internal import Jobs
 internal import Logging
+internal import OnboardingDomain
 internal import OnboardingStore
 internal import PostgreSQL
 internal import ServiceKit
@@ -52,12 +53,24 @@ struct OnboardingTending: Sendable {
     for user in try await voices.peopleWithUnwantedExpected() { _ = try await jobs.enqueue(OnboardingJobs.findVoices(of: user)) }
     let late = try await submissions.running(since: now.advanced(by: .zero - settings[OnboardingKeys.overdueAfter]))
     overdue.set(late.count)
-    for submission in late {
-      let order = OnboardingJobs.Order(user: submission.user, submission: submission.id, round: 0)
-      let job = try OnboardingJobs.process.job(order, uniqueKey: submission.id.description, user: submission.user)
-      guard try await jobs.enqueue(job).isNew else { continue }
-      context.log.warning("a submission had no job, and has one again", metadata: ["submission": "\(submission.id)"])
+    for submission in late { try await renew(submission, at: now) }
+  }
+
+  /// Sees to it that a submission has a job. One whose jobs die again and again, each of them having paid for the work anew, is given up.
+  private func renew(_ submission: KeptSubmission, at now: Timestamp) async throws {
+    let passed = submission.renewedAt.map { now.duration(since: $0) }
+    let renewal = RetryPlan.renewal(after: submission.renewals, passed)
+    guard renewal != .notYet else { return }
+    let order = OnboardingJobs.Order(
+      user: submission.user, submission: submission.id, round: renewal == .again ? 0 : OnboardingJobs.givingUp)
+    let job = try OnboardingJobs.process.job(order, uniqueKey: submission.id.description, user: submission.user)
+    let isNew = try await context.database.transaction { transaction in
+      guard try await jobs.enqueue(job, in: transaction).isNew else { return false }
+      if renewal == .again { try await submissions.renewed(submission.id, of: submission.user, at: now, in: transaction) }
+      return true
     }
+    guard isNew, renewal == .again else { return }
+    context.log.warning("a submission had no job, and has one again", metadata: ["submission": "\(submission.id)"])
   }
 }
 

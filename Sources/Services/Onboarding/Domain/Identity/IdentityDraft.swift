@@ -33,7 +33,7 @@ public struct IdentityDraft: Sendable, Hashable {
     let known = Set(facts.map(\.name))
     for name in IdentityCatalogue.concluded where !known.contains(name) {
       guard let conclusion = conclusions.first(where: { $0.name == name }) else { continue }
-      let (value, quote) = (conclusion.value.trimmed, conclusion.quote.trimmed)
+      let (value, quote) = (conclusion.value.storable.trimmed, conclusion.quote.storable.trimmed)
       guard !value.isEmpty else { continue }
       let named = answers.first { $0.step == conclusion.step }
       let origin = quote.isEmpty ? nil : ([named].compactMap { $0 } + answers).first { $0.text.contains(quote) }

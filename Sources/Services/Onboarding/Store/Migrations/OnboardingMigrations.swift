@@ -17,6 +17,7 @@ public enum OnboardingMigrations {
     Migration(6, "create_idempotency", IdempotencyMigration.create(schema: schema, role: role)),
     Migration(7, "create_unwanted_recordings", createUnwantedRecordings),
     Migration(8, "create_expected_voices", createExpectedVoices),
+    Migration(9, "count_renewals", countRenewals),
   ]
 
   private static let role = "parley_onboarding"

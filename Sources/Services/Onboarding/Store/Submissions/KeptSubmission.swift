@@ -21,6 +21,10 @@ public struct KeptSubmission: Sendable, Hashable {
   public var recordings: Int
   /// How often what failed has been tried again.
   public var round: Int
+  /// How often it got a job again whose work had not ended.
+  public var renewals: Int
+  /// When it last did.
+  public var renewedAt: Timestamp?
   /// When it came.
   public var createdAt: Timestamp
   /// When anything changed.
@@ -31,13 +35,18 @@ public struct KeptSubmission: Sendable, Hashable {
 
 extension KeptSubmission: RowDecodable {
   static var columns: Query {
-    "user_id, id, content_hash, stage, name, zone, answers, recordings, retry_round, created_at, updated_at, done_at"
+    """
+    user_id, id, content_hash, stage, name, zone, answers, recordings, retry_round, renewals, renewed_at, created_at, updated_at, done_at
+    """
   }
 
   /// Reads the columns of ``columns``.
   public init(_ row: Row) throws(DatabaseError) {
-    let (user, id, hash, stage, name, zone, answers, recordings, round, createdAt, updatedAt, doneAt) = try row.decode(
-      as: (UUID, UUID, [UInt8], String, String, String, Int32, Int32, Int32, Timestamp, Timestamp, Timestamp?).self)
+    let (user, id, hash, stage, name, zone, answers, recordings, round, renewals, renewedAt, createdAt, updatedAt, doneAt) =
+      try row.decode(
+        as: (
+          UUID, UUID, [UInt8], String, String, String, Int32, Int32, Int32, Int32, Timestamp?, Timestamp, Timestamp, Timestamp?
+        ).self)
     self.user = user
     self.id = id
     contentHash = hash
@@ -47,6 +56,8 @@ extension KeptSubmission: RowDecodable {
     self.answers = Int(answers)
     self.recordings = Int(recordings)
     self.round = Int(round)
+    self.renewals = Int(renewals)
+    self.renewedAt = renewedAt
     self.createdAt = createdAt
     self.updatedAt = updatedAt
     self.doneAt = doneAt

@@ -195,6 +195,29 @@ public struct SubmissionStore: Sendable {
       "update onboarding.submission set retry_round = \(Int32(round)) where user_id = \(user) and id = \(id)")
   }
 
+  /// Notes that a submission got a job again.
+  public func renewed(_ id: UUID, of user: UUID, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError) {
+    try await transaction.execute(
+      "update onboarding.submission set renewals = renewals + 1, renewed_at = \(now) where user_id = \(user) and id = \(id)")
+  }
+
+  /// Gives a submission up on which work has not ended. The same answers may come again, and under the same key.
+  ///
+  /// - Returns: Whether work had not ended.
+  public func giveUp(_ id: UUID, of user: UUID, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError)
+    -> Bool
+  {
+    let given = try await transaction.execute(
+      "update onboarding.submission set idempotency_key = null where user_id = \(user) and id = \(id) and done_at is null")
+    guard given == 1 else { return false }
+    try await warn(
+      SubmissionWarning("given_up", "the work on the answers was given up; they are kept, and may be sent again"), in: id,
+      of: user,
+      transaction)
+    try await note(.failed, done: 0, of: 0, in: id, of: user, at: now, transaction)
+    return true
+  }
+
   private static func warn(_ warning: SubmissionWarning, _ id: UUID, _ user: UUID) -> Query {
     """
     insert into onboarding.submission_warning (user_id, submission_id, step, reason, message)
