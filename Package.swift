@@ -401,7 +401,8 @@ let package = Package(
     tests(
       "Services/OnboardingTests",
       [
-        "OnboardingDomain", "OnboardingStore", "OnboardingAPI", "AuthDomain", "ParleyAPI", "ServiceKit", "EventLoop", "HTTP2",
+        "OnboardingDomain", "OnboardingStore", "OnboardingAPI", "Audio", "AuthDomain", "ParleyAPI", "ServiceKit", "EventLoop",
+        "HTTP2",
         "RPC", "RPCClient",
         "RPCServer", "PostgreSQL", "Outbound", "JOSE", "JSON", "MessagesCore", "WellKnown", "Jobs", "TestParley", "TestSandbox",
         "TestSupport",

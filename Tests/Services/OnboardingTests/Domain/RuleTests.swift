@@ -1,3 +1,4 @@
+import Audio
 import OnboardingDomain
 import Testing
 
@@ -160,5 +161,16 @@ struct RuleTests {
     #expect(throws: StepCatalogue.Fault.self) { try StepCatalogue(version: 1, steps: [step(1, ["a"]), step(2, ["a"])]) }
     #expect(throws: StepCatalogue.Fault.self) { try StepCatalogue(version: 1, steps: []) }
     #expect(throws: StepCatalogue.Fault.self) { try StepCatalogue(version: 0, steps: [step(1)]) }
+  }
+}
+
+@Suite("Damaged recordings")
+struct DamageTests {
+  @Test("Of the errors of the tools, those are damage that the same file brings again")
+  func words() {
+    let all: [AudioError.Code] = [
+      .unreadable, .hasVideo, .tooLarge, .tooLong, .empty, .tooExpensive, .timedOut, .toolMissing, .toolFailed, .cancelled,
+    ]
+    for code in all { #expect(RecordingDamage.words.contains("audio_\(code)") == AudioError(code).isPermanent, "\(code)") }
   }
 }

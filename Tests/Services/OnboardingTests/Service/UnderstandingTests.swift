@@ -109,6 +109,47 @@ struct UnderstandingTests {
     }
   }
 
+  @Test("O-44, O-46: a recording that a missing tool could not read is tried again by itself, and one that waits by operators")
+  func toolMissing() async throws {
+    let folder = try ScratchFolder()
+    let tool = folder.path + "/ffmpeg"
+    try await OnboardingWorld.with(["AUDIO_FFMPEG": tool]) { world in
+      let ana = try await world.signIn("ana")
+      let state = try OnboardingWorld.record(voices: 1)
+      _ = try await world.client.complete(.init(state: state, wait: .init()), options: OnboardingWorld.options(ana))
+      func recording() async throws -> String? {
+        try await world.value("select state || ' ' || reason from onboarding.recording")
+      }
+      try await eventually {
+        if try await world.value("select done_at is not null from onboarding.submission", as: Bool.self) == true { return true }
+        // The pauses between the attempts of a job.
+        let runs: Int64? = try await world.value("select count(*) from onboarding.job where holder is not null")
+        if runs == 0 { world.parley.clock.advance(by: .seconds(5)) }
+        return false
+      }
+      #expect(try await recording() == "failed audio_tool_missing")
+      try FileManager.default.createSymbolicLink(atPath: tool, withDestinationPath: "/usr/bin/ffmpeg")
+      world.parley.clock.advance(by: .seconds(61))
+      try await eventually { try await recording() == "done " }
+      // What nobody works on, though it waits.
+      try await world.parley.withDatabase {
+        _ = try await $0.execute("update onboarding.recording set state = 'pending', transcript = null")
+      }
+      let path = "/debug/onboarding/retry-transcription/\(ana.userID)"
+      let opened = try await world.post(path, [], as: nil, ["X-Debug-Access": OnboardingWorld.debugToken])
+      #expect(opened.body["recordings"]?.int64 == 1, "\(opened)")
+      try await eventually { try await recording() == "done " }
+      // What is damaged stays so.
+      try await world.parley.withDatabase {
+        _ = try await $0.execute(
+          "update onboarding.recording set state = 'failed', transcript = null, reason = 'audio_unreadable'")
+      }
+      let damaged = try await world.post(path, [], as: nil, ["X-Debug-Access": OnboardingWorld.debugToken])
+      #expect(damaged.status == 200 && damaged.body["recordings"]?.int64 == 0, "\(damaged)")
+    }
+    withExtendedLifetime(folder) {}
+  }
+
   @Test("O-47, O-48: stored answers are understood once more, and a recording is written down without being kept")
   func onDemand() async throws {
     try await OnboardingWorld.with { world in

@@ -65,7 +65,7 @@ struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
   func retryTranscription(of user: UUID, silentToo: Bool) async throws -> Int {
     try await again(of: user) { transaction in
       try await recordings.reopen(
-        of: user, silentToo ? [.failed, .noSpeech, .tooShort] : [.failed], at: now(), in: transaction)
+        of: user, [.pending, .failed] + (silentToo ? [.noSpeech, .tooShort] : []), at: now(), in: transaction)
     }.count
   }
 

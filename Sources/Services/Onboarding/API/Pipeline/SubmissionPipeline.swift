@@ -148,8 +148,8 @@ struct SubmissionPipeline: Sendable {
 }
 
 extension KeptRecording {
-  /// Whether it failed for a reason that may pass: that of a provider, not its own.
-  var isWorthAnotherTry: Bool { state == .failed && !reason.hasPrefix("audio_") }
+  /// Whether it waits, or failed for a reason that may pass.
+  var isWorthAnotherTry: Bool { state == .pending || state == .failed && !RecordingDamage.words.contains(reason) }
 }
 
 /// Who is asked.

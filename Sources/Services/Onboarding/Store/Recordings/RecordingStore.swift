@@ -159,7 +159,7 @@ public struct RecordingStore: Sendable {
       """)
   }
 
-  /// Has recordings written down anew, but those that are damaged.
+  /// Has recordings written down anew, but those that are damaged (``RecordingDamage``).
   ///
   /// - Returns: How many.
   public func reopen(
@@ -168,7 +168,7 @@ public struct RecordingStore: Sendable {
     try await transaction.execute(
       """
       update onboarding.recording set state = 'pending', reason = '', updated_at = \(now)
-      where user_id = \(user) and state = any(\(states.map(\.rawValue))) and reason not like 'audio%'
+      where user_id = \(user) and state = any(\(states.map(\.rawValue))) and reason <> all(\(RecordingDamage.words.sorted()))
         and digest in (select recording from onboarding.answer where user_id = \(user) and recording is not null)
       """)
   }
