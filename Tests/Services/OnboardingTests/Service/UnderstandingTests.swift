@@ -150,6 +150,24 @@ struct UnderstandingTests {
     withExtendedLifetime(folder) {}
   }
 
+  @Test("O-48: a recording of up to 25 MiB is written down without being kept, by RPC and by HTTP, and a larger one is refused")
+  func large() async throws {
+    try await OnboardingWorld.with { world in
+      let ana = try await world.signIn("ana")
+      let options = OnboardingWorld.options(ana)
+      let some = SpokenFiles.tone(bytes: 12 << 20)
+      let posted = try await world.post("/transcribe/audio", some, as: ana, ["Content-Type": "audio/wav"])
+      #expect(posted.status == 200 && posted.body["success"]?.bool == true, "\(posted)")
+      let most = SpokenFiles.tone(bytes: 25 << 20)
+      let words = try await world.client.transcribe(.init(audio: .init(most), contentType: "audio/wav"), options: options)
+      #expect(words.success && words.text.hasPrefix("words of"), "\(words)")
+      let more = await #expect(throws: RPCError.self) {
+        try await world.client.transcribe(.init(audio: .init(most + [0]), contentType: "audio/wav"), options: options)
+      }
+      #expect(more?.code == .invalidArgument && more?.reason == "AUDIO_TOO_LARGE", "\(more as Any)")
+    }
+  }
+
   @Test("O-47, O-48: stored answers are understood once more, and a recording is written down without being kept")
   func onDemand() async throws {
     try await OnboardingWorld.with { world in

@@ -32,6 +32,18 @@ enum SpokenFiles {
     return bytes
   }
 
+  /// A WAV file of exactly so many bytes, an even number: 16,000 samples a second of a square wave that comes and goes.
+  static func tone(bytes count: Int) -> [UInt8] {
+    func little(_ value: Int, _ bytes: Int) -> [UInt8] { (0..<bytes).map { UInt8(value >> (8 * $0) & 255) } }
+    var file = Array("RIFF".utf8) + little(count - 8, 4) + Array("WAVEfmt ".utf8) + little(16, 4) + little(1, 2) + little(1, 2)
+    file += little(16_000, 4) + little(32_000, 4) + little(2, 2) + little(16, 2) + Array("data".utf8) + little(count - 44, 4)
+    let loud = (0..<8_000).flatMap { little($0 / 40 % 2 == 0 ? 8_000 : -8_000, 2) }
+    let second = loud + [UInt8](repeating: 0, count: 16_000)
+    file.reserveCapacity(count)
+    while file.count < count { file += second.prefix(count - file.count) }
+    return file
+  }
+
   /// Silence of `seconds`.
   static func silence(seconds: Int = 7) throws -> [UInt8] {
     let folder = try ScratchFolder()

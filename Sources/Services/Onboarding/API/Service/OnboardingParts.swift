@@ -42,9 +42,12 @@ struct OnboardingParts: Sendable {
     let (submissions, identities) = (SubmissionStore(database), IdentityStore(database))
     let voiceStore = VoiceStore(database)
     let providers = Self.providers(context)
-    let tools = AudioTools(
+    var tools = AudioTools(
       ffprobe: settings[OnboardingKeys.ffprobe], ffmpeg: settings[OnboardingKeys.ffmpeg], on: listeners)
     let inspector = LocalInspection(gate: SilenceGate(tools))
+    // What is written down without being kept may be larger.
+    tools.limits.fileSize = SubmissionLimits.transcription
+    let largeInspector = LocalInspection(gate: SilenceGate(tools))
     let keeping = AnswerKeeping(recordings: recordings, now: now)
     pipeline = SubmissionPipeline(
       database: database, answers: answers, recordings: recordings, submissions: submissions, identities: identities,
@@ -66,7 +69,7 @@ struct OnboardingParts: Sendable {
         submissions: submissions, recordings: recordings, identities: identities, voices: voiceStore),
       extraction: ExtractionDesk(
         database: database, answers: answers, submissions: submissions, identities: identities, pipeline: pipeline, now: now),
-      transcription: TranscriptionDesk(inspector: inspector, transcriber: providers.transcriber, now: now),
+      transcription: TranscriptionDesk(inspector: largeInspector, transcriber: providers.transcriber, now: now),
       defaultWait: settings[OnboardingKeys.completeWait])
     identity = IdentityHandlers(database: database, identities: identities, steps: catalogues, now: now)
     voices = VoiceHandlers(
