@@ -67,7 +67,8 @@ struct MethodPolicies {
     }
   }
 
-  private static func rates(_ methods: [MethodInfo], _ settings: [RateLimitSetting]) -> [String: BucketRate] {
+  /// How the buckets of methods' limits fill: as their options say, or an operator.
+  static func rates(_ methods: [MethodInfo], _ settings: [RateLimitSetting]) -> [String: BucketRate] {
     var rates: [String: BucketRate] = [:]
     for limit in methods.flatMap({ $0.policy?.limits ?? [] }) {
       rates[limit.name] = BucketRate(perMinute: limit.perMinute, burst: limit.burst)
@@ -99,13 +100,7 @@ struct MethodPolicies {
   }
 
   private func limit(of limit: MethodLimit) -> RateLimitInterceptor.Limit {
-    let labels = [("limit", limit.name)]
-    return RateLimitInterceptor.Limit(
-      limit: limit, rate: rates[limit.name] ?? BucketRate(perMinute: limit.perMinute, burst: limit.burst),
-      refused: environment.registry.counter(
-        "parley_rate_limited_total", help: "Calls refused by a limit of their method.", labels: labels),
-      unavailable: environment.registry.counter(
-        "parley_rate_limit_unavailable_total", help: "Calls that could not be counted.", labels: labels))
+    RateLimitInterceptor.Limit(limit, rates[limit.name], environment.registry)
   }
 
   private func limiting(_ limits: [RateLimitInterceptor.Limit]) -> (any ServerInterceptor)? {

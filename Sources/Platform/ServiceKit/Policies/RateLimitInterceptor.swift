@@ -15,6 +15,35 @@ public struct RateLimitInterceptor: ServerInterceptor {
     let rate: BucketRate
     let refused: PrometheusCounter
     let unavailable: PrometheusCounter
+
+    /// A limit; `rate` is nil where nobody has set another than its own.
+    init(_ limit: MethodLimit, _ rate: BucketRate?, _ registry: PrometheusRegistry) {
+      self.limit = limit
+      self.rate = rate ?? BucketRate(perMinute: limit.perMinute, burst: limit.burst)
+      let labels = [("limit", limit.name)]
+      refused = registry.counter(
+        "parley_rate_limited_total", help: "Calls refused by a limit of their method.", labels: labels)
+      unavailable = registry.counter(
+        "parley_rate_limit_unavailable_total", help: "Calls that could not be counted.", labels: labels)
+    }
+
+    /// What the bucket of `subject` says; nil when nobody can say and the limit fails open.
+    func take(
+      _ subject: String, from limiter: any RateLimiter, at now: Timestamp, _ log: Logger
+    ) async throws -> BucketAnswer? {
+      do { return try await limiter.take("\(limit.name):\(subject)", rate, at: now) } catch {
+        if let error = error as? DatabaseError, error.category == .cancelled {
+          throw RPCError(.cancelled, "the call was cancelled")
+        }
+        if error is CancellationError { throw error }
+        unavailable.increment()
+        guard !limit.failsOpen else {
+          log.warning("not counted", metadata: ["limit": "\(limit.name)", "cause": "\(error)"])
+          return nil
+        }
+        throw PolicyRefusal.limiterUnavailable.rpcError(cause: error)
+      }
+    }
   }
 
   let limits: [Limit]
@@ -27,7 +56,8 @@ public struct RateLimitInterceptor: ServerInterceptor {
   public func intercept(_ call: any ServerCall, next: MethodRoute.Serve) async throws {
     let now = Timestamp(clock)
     for limit in limits {
-      guard let answer = try await answer(limit, call, at: now) else { continue }
+      let subject = try subject(of: limit.limit, call)
+      guard let answer = try await limit.take(subject, from: limiter, at: now, log) else { continue }
       let standing = LimitStanding(burst: limit.rate.burst, answer: answer, now: now)
       guard let until = answer.refusedUntil else {
         standing.tell(call)
@@ -37,23 +67,6 @@ public struct RateLimitInterceptor: ServerInterceptor {
       throw refusal(limit.limit, standing, LimitStanding.seconds(until, now), call)
     }
     try await next(call)
-  }
-
-  /// What the bucket says; nil when nobody can say and the limit fails open.
-  private func answer(_ limit: Limit, _ call: any ServerCall, at now: Timestamp) async throws -> BucketAnswer? {
-    let key = "\(limit.limit.name):\(try subject(of: limit.limit, call))"
-    do { return try await limiter.take(key, limit.rate, at: now) } catch {
-      if let error = error as? DatabaseError, error.category == .cancelled {
-        throw RPCError(.cancelled, "the call was cancelled")
-      }
-      if error is CancellationError { throw error }
-      limit.unavailable.increment()
-      guard !limit.limit.failsOpen else {
-        log.warning("not counted", metadata: ["limit": "\(limit.limit.name)", "cause": "\(error)"])
-        return nil
-      }
-      throw PolicyRefusal.limiterUnavailable.rpcError(cause: error)
-    }
   }
 
   private func subject(of limit: MethodLimit, _ call: any ServerCall) throws(RPCError) -> String {

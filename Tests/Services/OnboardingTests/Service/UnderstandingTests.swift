@@ -168,6 +168,39 @@ struct UnderstandingTests {
     }
   }
 
+  @Test("O-47, O-48: the first app's paths and the RPCs behind them have one limit together, as an operator has set it")
+  func limits() async throws {
+    try await OnboardingWorld.with(["RATE_LIMITS": "extractions=1/2,transcriptions=1/2,complete=1/2"]) { world in
+      let ana = try await world.signIn("ana")
+      let options = OnboardingWorld.options(ana)
+      let state = try OnboardingWorld.record(voices: 0)
+      let body = JSONValue.object(["state": try JSONParser.parse(try state.jsonBytes())]).encoded()
+      let bytes = try SpokenFiles.silence()
+      _ = try await world.client.complete(.init(state: state), options: options)
+      _ = try await world.client.reExtract(options: options)
+      _ = try await world.client.transcribe(.init(audio: .init(bytes)), options: options)
+      let paths = [("/onboarding/v3/complete", body), ("/onboarding/extract-data", []), ("/transcribe/audio", bytes)]
+      for (path, body) in paths { #expect(try await world.post(path, body, as: ana).status == 200, "\(path)") }
+      for (path, body) in paths {
+        var request = HTTPRequest(.post, world.address + path, headers: ["Content-Type": "application/json"], body: body)
+        request.headers.add("Authorization", "Bearer \(ana.accessToken)")
+        request.timeout = .seconds(100)
+        let refused = try await world.http.send(request)
+        #expect(refused.status == 429, "\(path) \(refused.status)")
+        #expect(refused.headers["retry-after"].flatMap { Int($0) }.map { (1...60).contains($0) } == true, "\(path)")
+        let text = try JSONParser.parse(refused.body)
+        #expect(text["code"]?.string == "RATE_LIMITED_USER" && text["success"]?.bool == false, "\(path)")
+      }
+      let rpc = await #expect(throws: RPCError.self) { try await world.client.reExtract(options: options) }
+      #expect(rpc?.code == .resourceExhausted)
+      // Somebody else's are another's.
+      let ben = try await world.signIn("ben")
+      #expect(try await world.post("/transcribe/audio", bytes, as: ben).status == 200)
+      world.parley.clock.advance(by: .seconds(60))
+      #expect(try await world.post("/transcribe/audio", bytes, as: try await world.signIn("ana")).status == 200)
+    }
+  }
+
   @Test("O-47, O-48: stored answers are understood once more, and a recording is written down without being kept")
   func onDemand() async throws {
     try await OnboardingWorld.with { world in

@@ -18,6 +18,8 @@ struct OnboardingHTTPRoutes: Sendable {
   let admin: OnboardingAdminHandlers
   let subscriptions: SubscriptionAuthenticator
   let limiter: any RateLimiter
+  /// What a method's calls may take of a person's limit, by its name.
+  let budget: @Sendable (String) -> MethodBudget?
   let proxies: TrustedProxies
   let blocking: BlockingPool
   /// What opens the paths under `/debug`; nil keeps them closed.
@@ -26,12 +28,12 @@ struct OnboardingHTTPRoutes: Sendable {
 
   var routes: [HTTPRoute] {
     [
-      paid("POST", "/onboarding/v3/complete", maximumBodyBytes: SubmissionLimits.message, complete),
-      paid("POST", "/onboarding/extract-data") { _, caller in
+      paid("POST", "/onboarding/v3/complete", as: "Complete", maximumBodyBytes: SubmissionLimits.message, complete),
+      paid("POST", "/onboarding/extract-data", as: "ReExtract") { _, caller in
         try Self.json(try await onboarding.reExtract(of: caller.userID))
       },
       paid(
-        "POST", "/transcribe/audio", maximumBodyBytes: SubmissionLimits.transcription + (64 << 10),
+        "POST", "/transcribe/audio", as: "Transcribe", maximumBodyBytes: SubmissionLimits.transcription + (64 << 10),
         room: LargeRequestRoom.transcriptions, transcribe),
       paid("POST", "/voice/clone", clone), paid("POST", "/api/settings/voice-reclone", clone),
       paid("GET", "/api/identity/voice-clips/:user") { request, caller in
@@ -149,13 +151,18 @@ struct OnboardingHTTPRoutes: Sendable {
   }
 
   /// A path for those who have a session and a subscription.
+  ///
+  /// - Parameter called: The RPC that does the same, whose limit counts before a large body is received; nil where it has none.
   private func paid(
-    _ method: String, _ path: String, maximumBodyBytes: Int? = nil, room: String = RequestLimit.room,
+    _ method: String, _ path: String, as called: String? = nil, maximumBodyBytes: Int? = nil,
+    room: String = RequestLimit.room,
     _ answer: @escaping @Sendable (HTTPServerRequest, Caller) async throws -> HTTPServerResponse
   ) -> HTTPRoute {
-    route(method, path, maximumBodyBytes: maximumBodyBytes, room: room) { request in
+    let budget = called.flatMap(self.budget)
+    return route(method, path, maximumBodyBytes: maximumBodyBytes, room: room) { request in
       let fields = request.headerValues("authorization")
       let caller = try await subscriptions.caller(presenting: fields.count == 1 ? fields[0] : nil)
+      try await budget?.take(for: caller)
       return try await answer(request, caller)
     }
   }

@@ -53,7 +53,10 @@ public enum OnboardingService: Service {
     guard let limiter = policies.limiter else { throw ServiceFailure(.internal, "nobody counts calls") }
     let http = OnboardingHTTPRoutes(
       onboarding: parts.onboarding, voices: parts.voices, admin: parts.admin, subscriptions: sessions.subscriptions,
-      limiter: limiter, proxies: context.proxies, blocking: context.loops.blocking,
+      limiter: limiter,
+      budget: { name in
+        ParleyAPI.OnboardingService.descriptor.methods.first { $0.name == name }.map { MethodBudget(of: $0, limiter, context) }
+      }, proxies: context.proxies, blocking: context.loops.blocking,
       debugToken: context.settings[OnboardingKeys.debugToken], now: context.now)
     return ServiceParts(joining: [
       policies,
