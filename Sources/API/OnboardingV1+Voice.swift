@@ -675,7 +675,8 @@ public enum VoiceService {
     public static let withdrawVoiceConsent: MethodDescriptor<WithdrawVoiceConsentRequest, WithdrawVoiceConsentResponse> = .init(
       service: "parley.onboarding.v1.VoiceService", name: "WithdrawVoiceConsent", kind: .unary, access: .session, idempotency: .idempotent
     )
-    /// Has a voice made anew of the stored recordings, once a calendar month at most; the first one does not count. The old one is deleted.
+    /// Has a voice made anew of the stored recordings, once a calendar month at most, also where the one before was withdrawn; the first one
+    /// does not count. The old one is deleted.
     public static let cloneVoice: MethodDescriptor<CloneVoiceRequest, CloneVoiceResponse> = .init(
       service: "parley.onboarding.v1.VoiceService", name: "CloneVoice", kind: .unary, access: .subscribed,
       replay: MethodReplay(keptHours: 24, isKeyOptional: false) { $0.idempotencyKey }
@@ -695,7 +696,8 @@ public enum VoiceService {
     func giveVoiceConsent(_ request: consuming GiveVoiceConsentRequest, _ call: CallContext) async throws -> GiveVoiceConsentResponse
     /// Records that the caller agrees no more. The voice is deleted at the provider, as often as it takes.
     func withdrawVoiceConsent(_ request: consuming WithdrawVoiceConsentRequest, _ call: CallContext) async throws -> WithdrawVoiceConsentResponse
-    /// Has a voice made anew of the stored recordings, once a calendar month at most; the first one does not count. The old one is deleted.
+    /// Has a voice made anew of the stored recordings, once a calendar month at most, also where the one before was withdrawn; the first one
+    /// does not count. The old one is deleted.
     func cloneVoice(_ request: consuming CloneVoiceRequest, _ call: CallContext) async throws -> CloneVoiceResponse
     /// Lists the caller's recordings, each with a URL that serves for 15 minutes where the store can make one.
     func listVoiceClips(_ request: consuming ListVoiceClipsRequest, _ call: CallContext) async throws -> ListVoiceClipsResponse
@@ -735,7 +737,8 @@ public enum VoiceService {
       try await channel.unary(Methods.withdrawVoiceConsent, request, options).message
     }
 
-    /// Has a voice made anew of the stored recordings, once a calendar month at most; the first one does not count. The old one is deleted.
+    /// Has a voice made anew of the stored recordings, once a calendar month at most, also where the one before was withdrawn; the first one
+    /// does not count. The old one is deleted.
     public func cloneVoice(_ request: CloneVoiceRequest = .init(), options: CallOptions = .init()) async throws(RPCError) -> CloneVoiceResponse {
       try await channel.unary(Methods.cloneVoice, request, options).message
     }

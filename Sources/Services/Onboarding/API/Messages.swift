@@ -92,9 +92,9 @@ extension Voice {
 }
 
 extension VoiceStore.KeptVoice {
-  /// From when on the voice may be made anew; nil where it may be at any time. Where there is none, the next one is a first one.
+  /// From when on the voice may be made anew; nil where it may be at any time: where none was ever made, or the last attempt failed.
   fileprivate var nextCloneAt: GoogleProtobuf.Timestamp? {
-    guard voice != nil, let last = reclonedAt else { return nil }
+    guard madeAt != nil, state != .failed, let last = reclonedAt else { return nil }
     return CloneAllowance.opening(after: last.description).flatMap(InternetTime.parse)
       .map { .init(seconds: $0.seconds, nanos: $0.nanos) }
   }

@@ -13,7 +13,6 @@ struct RuleTests {
     ] as [(String, Int?)])
   func keys(_ key: String, _ step: Int?) { #expect(StepKey.step(key) == step) }
 
-  @Test(
   private static func answer(_ change: (inout ReceivedAnswer) -> Void) -> ReceivedAnswer {
     var answer = ReceivedAnswer(step: 1, type: "text", content: .text("x"), fields: ["a"])
     change(&answer)
@@ -43,6 +42,7 @@ struct RuleTests {
     #expect(Self.answer(beyond).fault?.field == field)
   }
 
+  @Test(
     "A window is a time, or two; it may go past midnight",
     arguments: [
       ("20:30-21:00", 1_230, 30), ("20:30", 1_230, 30), ("23:45-00:15", 1_425, 30), ("8:05", 485, 30),
@@ -103,7 +103,6 @@ struct RuleTests {
     #expect(RetryPlan.pause(before: 0) == nil)
   }
 
-  @Test("A place in the course of events is read as it was written", arguments: ["a:0", "0197-x:12", "a:9223372036854775807"])
   @Test(
     "A submission whose job is gone gets one at once, then after 1, 5 and 30 minutes and 2 hours, and then is given up",
     arguments: [
@@ -121,6 +120,7 @@ struct RuleTests {
       text.storable.unicodeScalars.elementsEqual(kept.unicodeScalars) && kept.isStorable && text.isStorable == (text == kept))
   }
 
+  @Test("A place in the course of events is read as it was written", arguments: ["a:0", "0197-x:12", "a:9223372036854775807"])
   func positions(_ text: String) { #expect(ProgressPosition(text)?.description == text) }
 
   @Test("What is no place is refused", arguments: ["", "a", ":1", "a:", "a:-1", "a:1:2", "a:9223372036854775808", "a: 1"])

@@ -98,9 +98,50 @@ struct VoiceTests {
       let again = try await world.voices.cloneVoice(.init(idempotencyKey: "february"), options: early)
       // 2027-03-01
       #expect(again.voice?.state == .cloning && again.voice?.nextCloneAt == .init(seconds: 1_803_859_200), "\(again)")
-      // Without a voice the next one is a first one, at any time.
+      // Who had one is not at the beginning again by withdrawing it.
       let withdrawn = try await world.voices.withdrawVoiceConsent(options: early)
-      #expect(withdrawn.voice?.nextCloneAt == nil)
+      #expect(withdrawn.voice?.nextCloneAt == .init(seconds: 1_803_859_200))
+    }
+  }
+
+  @Test(
+    "O-50: taking the consent back and giving it again is no way to a voice more in a month, neither by itself nor with new answers"
+  )
+  func withdrawn() async throws {
+    try await OnboardingWorld.with { world in
+      let ana = try await world.signIn("ana")
+      let options = OnboardingWorld.options(ana)
+      func begin(_ key: String) async throws {
+        _ = try await world.voices.withdrawVoiceConsent(options: options)
+        _ = try await world.voices.giveVoiceConsent(.init(statement: "v1"), options: options)
+        _ = try await world.voices.cloneVoice(.init(idempotencyKey: key), options: options)
+      }
+      func paid() async throws -> Int64? { try await world.sandbox.effects("voices")["paid"]?.int64 }
+      _ = try await Self.complete(world, ana, consents: true)
+      try await begin("second")
+      try await eventually { try await world.voices.getVoice(options: options).voice?.state == .ready }
+      #expect(try await paid() == 2)
+      let third = await #expect(throws: RPCError.self) { try await begin("third") }
+      #expect(third?.reason == "CLONE_LIMIT_REACHED")
+      // The consent of `begin` stands, and there is no voice.
+      var state = try OnboardingWorld.record(voices: 6)
+      state.responses["18"] = OnboardingAnswer(type: "text", value: .init(kind: .stringValue("eleven times")))
+      let answer = try await world.client.complete(.init(state: state), options: options)
+      #expect(answer.submission?.stage == .done && answer.voiceClone?.error == "clone_limit_reached", "\(answer)")
+      #expect(answer.submission?.warnings.map(\.reason) == ["voice_clone_failed"])
+      #expect(try await paid() == 2)
+      #expect(try await world.voices.getVoice(options: options).voice?.nextCloneAt == .init(seconds: 1_801_440_000))
+      // In the next month new answers bring a voice, which counts.
+      world.parley.clock.advance(by: .seconds(1_801_440_000) - world.parley.clock.now)
+      let later = OnboardingWorld.options(try await world.signIn("ana"))
+      state.responses["18"]?.value = .init(kind: .stringValue("twelve times"))
+      let again = try await world.client.complete(.init(state: state), options: later)
+      #expect(again.voiceClone?.success == true, "\(again)")
+      #expect(try await paid() == 3)
+      let fourth = await #expect(throws: RPCError.self) {
+        try await world.voices.cloneVoice(.init(idempotencyKey: "fourth"), options: later)
+      }
+      #expect(fourth?.reason == "CLONE_LIMIT_REACHED")
     }
   }
 

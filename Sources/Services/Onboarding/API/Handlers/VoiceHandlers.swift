@@ -67,12 +67,11 @@ struct VoiceHandlers: VoiceService.Handlers {
           throw OnboardingRefusal.noConsent
         }
         let moment = now()
-        let isAnother = known.voice != nil
-        if isAnother, !CloneAllowance.isOpen(last: known.reclonedAt?.description, now: moment.description) {
+        if known.isAnew, !CloneAllowance.isOpen(last: known.reclonedAt?.description, now: moment.description) {
           throw OnboardingRefusal.cloneUsedUp
         }
         if known.state != .cloning {
-          try await voices.begin(of: user, recloning: isAnother, at: moment, in: transaction)
+          try await voices.begin(of: user, recloning: true, at: moment, in: transaction)
           try await jobs.enqueue(try OnboardingJobs.clone.job(user, uniqueKey: user.description, user: user), in: transaction)
         }
         let answer = CloneVoiceResponse(voice: Voice(try await voices.voice(of: user, on: transaction)))

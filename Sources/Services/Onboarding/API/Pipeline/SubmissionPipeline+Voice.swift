@@ -11,6 +11,17 @@ extension SubmissionPipeline {
       try await enter(.cloning, done: 0, of: 1, &course)
     }
     guard let voice = try await voices.voice(of: course.user), voice.consentedAt != nil, voice.voice == nil else { return }
+    if voice.isAnew {
+      // Taking the consent back and giving it again is no way to more voices than one a month.
+      let isOpen = CloneAllowance.isOpen(last: voice.reclonedAt?.description, now: now().description)
+      try await commit(course) { [course] transaction in
+        guard !isOpen else { return try await voices.begin(of: course.user, recloning: true, at: now(), in: transaction) }
+        try await voices.declined(Self.limitReached, of: course.user, at: now(), in: transaction)
+        try await submissions.warn(
+          .init("voice_clone_failed", "no voice was made (\(Self.limitReached))"), in: course.id, of: course.user, transaction)
+      }
+      guard isOpen else { return }
+    }
     do {
       let samples = try await samples(of: course.user)
       guard !samples.isEmpty else { throw ProviderFailure(Self.tooLittleAudio, isTemporary: false) }

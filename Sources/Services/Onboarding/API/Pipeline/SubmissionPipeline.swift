@@ -144,6 +144,7 @@ struct SubmissionPipeline: Sendable {
   }
 
   static let noData = "no_identity_data"
+  static let limitReached = "clone_limit_reached"
   static let tooLittleAudio = "too_little_audio"
 }
 

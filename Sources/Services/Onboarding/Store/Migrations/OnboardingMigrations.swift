@@ -18,6 +18,7 @@ public enum OnboardingMigrations {
     Migration(7, "create_unwanted_recordings", createUnwantedRecordings),
     Migration(8, "create_expected_voices", createExpectedVoices),
     Migration(9, "count_renewals", countRenewals),
+    Migration(10, "remember_voices", rememberVoices),
   ]
 
   private static let role = "parley_onboarding"

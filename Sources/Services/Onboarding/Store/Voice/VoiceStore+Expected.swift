@@ -77,6 +77,8 @@ extension VoiceStore {
       """
       insert into onboarding.unwanted_voice (user_id, voice_id, since) values (\(user), \(voice), \(now)) on conflict do nothing
       """)
+    try await transaction.execute(
+      "update onboarding.voice set made_at = coalesce(made_at, \(now)) where user_id = \(user)")
     return try await transaction.value("select consented_at is not null from onboarding.voice where user_id = \(user)") ?? false
   }
 

@@ -37,19 +37,26 @@ public struct VoiceStore: Sendable {
     public var withdrawnAt: Timestamp?
     /// When the person last had it made anew.
     public var reclonedAt: Timestamp?
+    /// When the first voice of the person was made, whether it is still there or not.
+    public var madeAt: Timestamp?
+
+    /// Whether another voice is one that is made anew, which counts (``OnboardingDomain/CloneAllowance``): that of everybody who had one,
+    /// unless one has been begun and is not there yet, or came to nothing.
+    public var isAnew: Bool { madeAt != nil && state != .failed && state != .cloning }
   }
 
   /// A person's voice; nil where nobody said anything about one.
   public func voice(of user: UUID, on place: (any QueryRunning)? = nil) async throws(DatabaseError) -> KeptVoice? {
-    let row: (String, String?, String, String, Timestamp?, Timestamp?, Timestamp?)? = try await (place ?? database).row(
-      """
-      select state, voice_id, failure, statement, consented_at, withdrawn_at, recloned_at from onboarding.voice
-      where user_id = \(user)
-      """)
+    let row: (String, String?, String, String, Timestamp?, Timestamp?, Timestamp?, Timestamp?)? = try await (place ?? database)
+      .row(
+        """
+        select state, voice_id, failure, statement, consented_at, withdrawn_at, recloned_at, made_at from onboarding.voice
+        where user_id = \(user)
+        """)
     guard let row else { return nil }
     return KeptVoice(
       state: try named(row.0), voice: row.1, failure: row.2, statement: row.3, consentedAt: row.4, withdrawnAt: row.5,
-      reclonedAt: row.6)
+      reclonedAt: row.6, madeAt: row.7)
   }
 
   /// Records that a person agrees. The first time that a text was agreed to stays.
@@ -98,11 +105,17 @@ public struct VoiceStore: Sendable {
   }
 
   /// A voice is being made.
+  ///
+  /// - Parameters:
+  ///   - user: Whose.
+  ///   - recloning: Whether it counts as one that is made anew, where there was one before.
+  ///   - now: The time.
+  ///   - transaction: What it belongs to.
   public func begin(of user: UUID, recloning: Bool, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError) {
     try await transaction.execute(
       """
       update onboarding.voice set state = 'cloning', failure = '', updated_at = \(now),
-        recloned_at = case when \(recloning) then \(now) else recloned_at end
+        recloned_at = case when \(recloning) and made_at is not null then \(now) else recloned_at end
       where user_id = \(user)
       """)
   }
@@ -120,11 +133,22 @@ public struct VoiceStore: Sendable {
       where user_id = \(user) and (consented_at is null or voice_id <> \(voice)) on conflict do nothing
       """,
       """
-      update onboarding.voice set voice_id = \(voice), state = 'ready', failure = '', updated_at = \(now)
+      update onboarding.voice set voice_id = \(voice), state = 'ready', failure = '', updated_at = \(now),
+        made_at = coalesce(made_at, \(now))
       where user_id = \(user) and consented_at is not null
       """,
     ])
     return try await !unwanted(of: user, on: transaction).isEmpty
+  }
+
+  /// No voice is begun, though the person agrees to one.
+  public func declined(_ reason: String, of user: UUID, at now: Timestamp, in transaction: Transaction)
+    async throws(DatabaseError)
+  {
+    try await transaction.execute(
+      """
+      update onboarding.voice set failure = \(reason), updated_at = \(now) where user_id = \(user) and state in ('none', 'deleting')
+      """)
   }
 
   /// A voice could not be made. One that is there stays.
