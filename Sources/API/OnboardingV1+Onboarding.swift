@@ -2267,7 +2267,8 @@ public enum OnboardingService {
     public static let watchSubmission: MethodDescriptor<WatchSubmissionRequest, WatchSubmissionResponse> = .init(
       service: "parley.onboarding.v1.OnboardingService", name: "WatchSubmission", kind: .serverStreaming, access: .session, idempotency: .noSideEffects
     )
-    /// Has the caller's stored answers understood once more. NOT_FOUND when there are none.
+    /// Has the caller's stored answers understood once more. NOT_FOUND when there are none;
+    /// ABORTED `ANSWERS_CHANGED` when newer ones came meanwhile.
     public static let reExtract: MethodDescriptor<ReExtractRequest, ReExtractResponse> = .init(
       service: "parley.onboarding.v1.OnboardingService", name: "ReExtract", kind: .unary, access: .subscribed, idempotency: .idempotent,
       limits: [MethodLimit("extractions", per: .user, perMinute: 1, burst: 5)]
@@ -2307,7 +2308,8 @@ public enum OnboardingService {
     func getSubmission(_ request: consuming GetSubmissionRequest, _ call: CallContext) async throws -> GetSubmissionResponse
     /// Tells it as it goes on, and ends with the work. A stream that broke goes on behind the place that it had come to.
     func watchSubmission(_ request: WatchSubmissionRequest, _ responses: ResponseWriter<WatchSubmissionResponse>, _ call: CallContext) async throws
-    /// Has the caller's stored answers understood once more. NOT_FOUND when there are none.
+    /// Has the caller's stored answers understood once more. NOT_FOUND when there are none;
+    /// ABORTED `ANSWERS_CHANGED` when newer ones came meanwhile.
     func reExtract(_ request: consuming ReExtractRequest, _ call: CallContext) async throws -> ReExtractResponse
     /// Writes down what is said in a recording of up to 25 MiB. Nothing of it is kept.
     func transcribe(_ request: consuming TranscribeRequest, _ call: CallContext) async throws -> TranscribeResponse
@@ -2399,7 +2401,8 @@ public enum OnboardingService {
       try await channel.serverStreaming(Methods.watchSubmission, request, options, body)
     }
 
-    /// Has the caller's stored answers understood once more. NOT_FOUND when there are none.
+    /// Has the caller's stored answers understood once more. NOT_FOUND when there are none;
+    /// ABORTED `ANSWERS_CHANGED` when newer ones came meanwhile.
     public func reExtract(_ request: ReExtractRequest = .init(), options: CallOptions = .init()) async throws(RPCError) -> ReExtractResponse {
       try await channel.unary(Methods.reExtract, request, options).message
     }

@@ -6,6 +6,8 @@ public struct JobFailure: Error, Sendable, Hashable, CustomStringConvertible {
     case retry(after: Duration?)
     /// The next try would fail like this one: the job is dead at once.
     case permanent
+    /// It could not begin, for something else goes first: after this pause, and as if it had not been claimed.
+    case giveWay(for: Duration)
   }
 
   /// Whether trying again makes sense.
@@ -19,6 +21,15 @@ public struct JobFailure: Error, Sendable, Hashable, CustomStringConvertible {
   /// The job may succeed later; with the `Retry-After` of a provider, if it named one.
   public static func retry(after: Duration? = nil, _ message: String) -> JobFailure {
     JobFailure(outlook: .retry(after: after), message: message)
+  }
+
+  /// The job could not begin, for something else goes first. No attempt is spent.
+  ///
+  /// - Parameters:
+  ///   - pause: When it is claimed again at the earliest.
+  ///   - message: What goes first.
+  public static func giveWay(for pause: Duration, _ message: String) -> JobFailure {
+    JobFailure(outlook: .giveWay(for: pause), message: message)
   }
 
   /// The job can never succeed.

@@ -124,6 +124,17 @@ public final class JobRun: Sendable {
     guard try await queue.fence(id, lease, in: transaction) else { throw lost() }
   }
 
+  /// Whether another run, of this queue, has its lease. It may lose it at any moment after that, or end.
+  ///
+  /// - Parameters:
+  ///   - job: The other job's ``id``.
+  ///   - lease: The other run's ``lease``.
+  ///   - transaction: Where it is asked.
+  /// - Throws: The database's error.
+  public func isRunning(_ job: UUID, lease: Int64, in transaction: Transaction) async throws -> Bool {
+    try await queue.isRunning(job, lease, on: transaction)
+  }
+
   /// Ends the job in a transaction of the handler's: what it writes there and the end of the job are one. The handler returns
   /// after the commit.
   ///

@@ -56,6 +56,49 @@ struct WorkerTests {
     }
   }
 
+  @Test("A job that gives way spends no attempt, however often it does, and who goes first is seen as long as its run lasts")
+  func givingWay() async throws {
+    try await TestQueue.with { (test: TestQueue) async throws -> Void in
+      let goesFirst = Mutex<(id: UUID, lease: Int64)?>(nil)
+      let (began, mayEnd) = (Signal(), Signal())
+      var handlers = JobHandlers()
+      handlers.handle(kind) { payload, run in
+        if payload == [1] {
+          goesFirst.withLock { $0 = (run.id, run.lease) }
+          began.fire()
+          return try await mayEnd.wait(atMost: .seconds(120))
+        }
+        let first = try #require(goesFirst.withLock { $0 })
+        let isThere = try await test.database.transaction { try await run.isRunning(first.id, lease: first.lease, in: $0) }
+        let another = try await test.database.transaction { try await run.isRunning(first.id, lease: first.lease + 1, in: $0) }
+        #expect(!another)
+        if isThere { throw JobFailure.giveWay(for: .seconds(7), "one goes first") }
+        #expect(run.attempt == 1)
+      }
+      try await test.working(handlers) { (worker: JobWorker) async throws -> Void in
+        try await test.queue.enqueue([kind.job([1])])
+        try await began.wait(atMost: .seconds(30))
+        let id = try await test.queue.enqueue([kind.job([2])])[0].id
+        for _ in 1...5 {
+          #expect(
+            try await eventually {
+              let job = try await test.queue.job(id)
+              return job?.state == .scheduled && job?.at == test.clock.now.advanced(by: .seconds(7)) && job?.attempt == 0
+            })
+          test.clock.advance(by: .seconds(7))
+          worker.wake()
+        }
+        #expect(try await eventually { try await test.queue.job(id)?.state == .scheduled })
+        mayEnd.fire()
+        #expect(try await eventually { try await test.count("work.job") == 1 })
+        test.clock.advance(by: .seconds(7))
+        worker.wake()
+        #expect(try await eventually { try await test.count("work.job") == 0 })
+        #expect(try await test.count("work.dead_job") == 0)
+      }
+    }
+  }
+
   @Test("JOB-M5: a failed job waits its pause, keeps the error, and is dead with its reason after the last attempt")
   func retries() async throws {
     try await TestQueue.with { (test: TestQueue) async throws -> Void in

@@ -77,6 +77,29 @@ extension JobQueue {
     return Int(count ?? 0)
   }
 
+  /// Gives a run back as if it had never begun; its job waits for a while.
+  ///
+  /// - Returns: Whether it still had its lease.
+  func giveWay(_ run: JobRun, for pause: Duration) async throws(DatabaseError) -> Bool {
+    let now = now()
+    return try await database.execute(
+      """
+      update \(fragment: schema).job
+      set holder = null, started_at = null, due_at = \(now.advanced(by: pause)), attempt = attempt - 1
+      where id = \(run.id) and run_lease = \(run.lease) and holder is not null and due_at > \(now)
+      """) == 1
+  }
+
+  /// Whether a job's run of a lease goes on.
+  func isRunning(_ job: UUID, _ lease: Int64, on place: any QueryRunning) async throws(DatabaseError) -> Bool {
+    try await place.value(
+      """
+      select exists (
+        select from \(fragment: schema).job
+        where id = \(job) and run_lease = \(lease) and holder is not null and due_at > \(now()))
+      """) ?? false
+  }
+
   /// Keeps what a step came to.
   ///
   /// - Returns: Whether the run had its lease.

@@ -172,6 +172,10 @@ public final class JobWorker: Sendable {
       let isBack = await write(run) { () throws(DatabaseError) in try await self.queue.giveBack([run], deadline: self.soon) > 0 }
       return isBack == true ? .givenBack : .lost
     }
+    if recall == nil, case .giveWay(let pause)? = (failure as? JobFailure)?.outlook {
+      let isBack = await write(run) { () throws(DatabaseError) in try await self.queue.giveWay(run, for: pause) }
+      return isBack == true ? .givenBack : .lost
+    }
     let verdict = Verdict(failure, run, handler.retry, isTimeout: recall == .timedOut, chance: chance())
     log.warning(
       "a job failed",

@@ -6,7 +6,7 @@ enum RunOutcome: String, CaseIterable {
   case failed
   /// It is not tried again.
   case died
-  /// The worker stopped and gave it back.
+  /// The worker stopped and gave it back, or something else went first.
   case givenBack = "given_back"
   /// The run had lost its lease, so its end counts for nothing.
   case lost

@@ -130,7 +130,7 @@ public struct OnboardingDataStore: Sendable {
       "delete from onboarding.submission where user_id = \(user)", "delete from onboarding.identity where user_id = \(user)",
       "delete from onboarding.identity_field where user_id = \(user)",
       "delete from onboarding.identity_correction where user_id = \(user)",
-      "delete from onboarding.voice where user_id = \(user)",
+      "delete from onboarding.voice where user_id = \(user)", "delete from onboarding.work where user_id = \(user)",
     ])
     return counts
   }

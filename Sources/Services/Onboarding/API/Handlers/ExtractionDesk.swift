@@ -18,9 +18,16 @@ struct ExtractionDesk: Sendable {
     guard try await !answers.answers(of: user).isEmpty else { throw OnboardingRefusal.noAnswers }
     let newest = try await submissions.newest(of: user)
     if let newest, newest.doneAt == nil { throw OnboardingRefusal.running(submission: newest.id.description) }
+    let known = try await identities.identity(of: user)?.extractedAt
     let extraction = try await pipeline.extraction(of: user, key: "\(UUID.v7(at: now()))/identity")
     try await database.transaction { transaction in
       try await submissions.lock(user, in: transaction)
+      // The model took its time: what came meanwhile is newer than what it was asked.
+      let last = try await submissions.newest(of: user, on: transaction)
+      if let last, last.doneAt == nil { throw OnboardingRefusal.running(submission: last.id.description) }
+      guard last?.id == newest?.id, try await identities.identity(of: user, on: transaction)?.extractedAt == known else {
+        throw OnboardingRefusal.overtaken
+      }
       try await pipeline.keep(extraction, name: newest?.name ?? "User", of: user, in: transaction)
     }
     let fields = try await identities.facts(of: user).count

@@ -53,4 +53,11 @@ struct PipelineJournal: Sendable {
       "a submission was given up: its work failed as often as it was begun",
       metadata: ["submission": "\(course.id)", "user": "\(course.user)"])
   }
+
+  func superseded(_ course: SubmissionCourse) {
+    metrics.ended("superseded")
+    log.info(
+      "a round of onboarding has ended, for there are newer answers",
+      metadata: ["submission": "\(course.id)", "round": "\(course.round)"])
+  }
 }

@@ -90,7 +90,11 @@ extension SubmissionPipeline {
       var next = waiting.makeIterator()
       func add() {
         guard let recording = next.next() else { return }
-        group.addTask { (recording, try await self.writeDown(recording, snapshot)) }
+        group.addTask {
+          // Nobody is paid for what newer answers may do without; this course ends at its next step.
+          guard try await self.counts(snapshot, on: self.database) else { return (recording, nil) }
+          return (recording, try await self.writeDown(recording, snapshot))
+        }
       }
       for _ in 0..<Self.atOnce { add() }
       while let (recording, failure) = try await group.next() {
@@ -130,7 +134,9 @@ extension SubmissionPipeline {
   private func keep(
     _ outcome: RecordingStore.Outcome, _ duration: Duration?, _ recording: KeptRecording, _ course: SubmissionCourse
   ) async throws {
-    try await commit(course) { transaction in
+    // Words that were paid for are the recording's, whoever's answer it is by now.
+    let isForAll = if case .failed = outcome { false } else { true }
+    try await commit(course, isForAll: isForAll) { transaction in
       try await recordings.written(recording.digest, of: course.user, outcome, duration: duration, at: now(), in: transaction)
       if case .failed(let reason) = outcome {
         let step = recording.step ?? 0

@@ -11,16 +11,9 @@ extension SubmissionPipeline {
       try await enter(.cloning, done: 0, of: 1, &course)
     }
     guard let voice = try await voices.voice(of: course.user), voice.consentedAt != nil, voice.voice == nil else { return }
-    if voice.isAnew {
-      // Taking the consent back and giving it again is no way to more voices than one a month.
-      let isOpen = CloneAllowance.isOpen(last: voice.reclonedAt?.description, now: now().description)
-      try await commit(course) { [course] transaction in
-        guard !isOpen else { return try await voices.begin(of: course.user, recloning: true, at: now(), in: transaction) }
-        try await voices.declined(Self.limitReached, of: course.user, at: now(), in: transaction)
-        try await submissions.warn(
-          .init("voice_clone_failed", "no voice was made (\(Self.limitReached))"), in: course.id, of: course.user, transaction)
-      }
-      guard isOpen else { return }
+    if voice.state == .cloning || voice.isAnew {
+      // Somebody has asked for one meanwhile, or another one counts: the job for that makes it, whatever became of an earlier one.
+      return try await commit(course) { [course] transaction in try await leave(voice, of: course, in: transaction) }
     }
     do {
       let samples = try await samples(of: course.user)
@@ -32,21 +25,45 @@ extension SubmissionPipeline {
       journal.failed("clone", failure, course)
       guard try isFinal(failure, &course) else { return try comeBack(course) }
       try await commit(course) { [course] transaction in
-        try await voices.begin(of: course.user, recloning: false, at: now(), in: transaction)
-        try await voices.failed(failure.reason, of: course.user, at: now(), in: transaction)
+        try await voices.lock(course.user, in: transaction)
+        if try await voices.voice(of: course.user, on: transaction)?.state != .cloning {
+          try await voices.begin(of: course.user, recloning: false, at: now(), in: transaction)
+          try await voices.failed(failure.reason, of: course.user, at: now(), in: transaction)
+        }
         try await submissions.warn(
           .init("voice_clone_failed", "no voice could be made (\(failure.reason))"), in: course.id, of: course.user, transaction)
       }
     }
   }
 
+  /// Leaves a voice to the job that makes one for those who ask for it, unless it would be one more than a month allows: taking the
+  /// consent back and giving it again is no way to more.
+  private func leave(
+    _ voice: VoiceStore.KeptVoice, of course: SubmissionCourse, in transaction: Transaction
+  ) async throws {
+    if voice.isAnew {
+      guard CloneAllowance.isOpen(last: voice.reclonedAt?.description, now: now().description) else {
+        try await voices.declined(Self.limitReached, of: course.user, at: now(), in: transaction)
+        return try await submissions.warn(
+          .init("voice_clone_failed", "no voice was made (\(Self.limitReached))"), in: course.id, of: course.user, transaction)
+      }
+      try await voices.begin(of: course.user, recloning: true, at: now(), in: transaction)
+    }
+    try await jobs.enqueue(
+      try OnboardingJobs.clone.job(course.user, uniqueKey: course.user.description, user: course.user), in: transaction)
+  }
+
   /// Makes a voice for somebody who asked for it.
   func clone(of user: UUID, _ run: JobRun) async throws {
+    try await take(user, run)
     guard let voice = try await voices.voice(of: user), voice.consentedAt != nil, voice.state == .cloning else { return }
     do {
       let samples = try await samples(of: user)
       guard !samples.isEmpty else { throw ProviderFailure(Self.tooLittleAudio, isTemporary: false) }
-      try await makeVoice(under: run.id.description, of: samples, for: user, run) { _ in }
+      try await makeVoice(under: run.id.description, of: samples, for: user, run) { transaction in
+        // Who sees the voice finds nobody at work.
+        try await run.finish(in: transaction)
+      }
     } catch let failure as ProviderFailure {
       try Task.checkCancellation()
       journal.failed("clone", failure)

@@ -17,6 +17,7 @@ struct SubmissionPipeline: Sendable {
   let submissions: SubmissionStore
   let identities: IdentityStore
   let voices: VoiceStore
+  let works: WorkStore
   let blobs: any BlobStore
   let inspector: any RecordingInspecting
   let providers: PipelineProviders
@@ -39,13 +40,59 @@ struct SubmissionPipeline: Sendable {
   private func process(_ order: OnboardingJobs.Order, _ run: JobRun) async throws {
     guard let submission = try await submissions.submission(order.submission, of: order.user) else { return }
     var course = SubmissionCourse(submission, order, run)
-    if order.round == OnboardingJobs.givingUp { return try await giveUp(course) }
-    if (1..<OnboardingJobs.operatorsRound).contains(order.round) { try await reopen(course) }
-    try await storeRecordings(&course)
-    try await writeDown(&course)
-    try await understand(&course)
-    try await makeVoice(&course)
-    try await end(course)
+    do {
+      try await mustCount(course)
+      try await take(order.user, run)
+      if order.round == OnboardingJobs.givingUp { return try await giveUp(course) }
+      if (1..<OnboardingJobs.operatorsRound).contains(order.round) { try await reopen(course) }
+      try await storeRecordings(&course)
+      try await writeDown(&course)
+      try await mustCount(course)
+      try await understand(&course)
+      try await mustCount(course)
+      try await makeVoice(&course)
+      try await end(course)
+    } catch is Superseded {
+      // The newer one has everything done that is left, and has rounds of its own.
+      journal.superseded(course)
+    }
+  }
+
+  // MARK: One at a time
+
+  /// How long a job waits that finds another one at work on the same person.
+  private static let way = Duration.seconds(2)
+
+  /// Takes the work on what a person has sent, for as long as the run has its lease.
+  ///
+  /// - Throws: ``Jobs/JobFailure`` where another job of the person has it: two would pay for the same parts, and the one that ends last
+  ///   would write over what is newer.
+  func take(_ user: UUID, _ run: JobRun) async throws {
+    let isMine: Bool = try await database.transaction { transaction in
+      try await submissions.lock(user, in: transaction)
+      try await run.fence(in: transaction)
+      if let holder = try await works.holder(of: user, in: transaction), holder.job != run.id,
+        try await run.isRunning(holder.job, lease: holder.lease, in: transaction)
+      {
+        return false
+      }
+      try await works.take(user, as: WorkStore.Holder(job: run.id, lease: run.lease), in: transaction)
+      return true
+    }
+    guard isMine else { throw JobFailure.giveWay(for: Self.way, "another job works on the same person") }
+  }
+
+  /// The person has sent other answers since: a later round of these has nothing to say any more.
+  private struct Superseded: Error {}
+
+  /// Whether this course is one of the answers that count: the first round always is, since nothing is taken before its end.
+  func counts(_ course: SubmissionCourse, on place: any QueryRunning) async throws -> Bool {
+    if course.round == 0 { return true }
+    return try await submissions.newest(of: course.user, on: place)?.id == course.id
+  }
+
+  private func mustCount(_ course: SubmissionCourse, on place: (any QueryRunning)? = nil) async throws {
+    guard try await counts(course, on: place ?? database) else { throw Superseded() }
   }
 
   // MARK: Steps
@@ -60,9 +107,19 @@ struct SubmissionPipeline: Sendable {
   }
 
   /// Does something in a transaction that nobody else's run gets past.
-  func commit(_ course: SubmissionCourse, _ body: (Transaction) async throws -> Void) async throws {
+  ///
+  /// - Parameters:
+  ///   - course: For what.
+  ///   - isForAll: Whether it holds for newer answers too. Otherwise a later round ends here when there are any.
+  ///   - body: What is done.
+  func commit(
+    _ course: SubmissionCourse, isForAll: Bool = false, _ body: (Transaction) async throws -> Void
+  ) async throws {
     try await database.transaction { transaction in
+      // Before the job's own lock, as everywhere: who submits has this one, and may wait for the job.
+      if course.round > 0 { try await submissions.lock(course.user, in: transaction) }
       try await course.run.fence(in: transaction)
+      if !isForAll { try await mustCount(course, on: transaction) }
       try await body(transaction)
     }
   }

@@ -51,8 +51,8 @@ struct OnboardingParts: Sendable {
     let keeping = AnswerKeeping(recordings: recordings, now: now)
     pipeline = SubmissionPipeline(
       database: database, answers: answers, recordings: recordings, submissions: submissions, identities: identities,
-      voices: voiceStore, blobs: blobs, inspector: inspector, providers: providers, jobs: jobs, steps: catalogues,
-      journal: PipelineJournal(context.log, context.metrics), now: now)
+      voices: voiceStore, works: WorkStore(), blobs: blobs, inspector: inspector, providers: providers, jobs: jobs,
+      steps: catalogues, journal: PipelineJournal(context.log, context.metrics), now: now)
     let watch = SubmissionWatch(submissions: submissions, hub: hub)
     onboarding = OnboardingHandlers(
       catalogues: catalogues,

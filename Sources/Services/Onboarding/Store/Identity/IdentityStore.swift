@@ -31,8 +31,8 @@ public struct IdentityStore: Sendable {
   }
 
   /// What is known of a person; nil before anything was.
-  public func identity(of user: UUID) async throws(DatabaseError) -> KeptIdentity? {
-    let row: (String, String, String, Timestamp?, Timestamp)? = try await database.row(
+  public func identity(of user: UUID, on place: (any QueryRunning)? = nil) async throws(DatabaseError) -> KeptIdentity? {
+    let row: (String, String, String, Timestamp?, Timestamp)? = try await (place ?? database).row(
       "select name, summary, failure, extracted_at, updated_at from onboarding.identity where user_id = \(user)")
     return row.map { KeptIdentity(name: $0.0, summary: $0.1, failure: $0.2, extractedAt: $0.3, updatedAt: $0.4) }
   }

@@ -19,6 +19,7 @@ public enum OnboardingMigrations {
     Migration(8, "create_expected_voices", createExpectedVoices),
     Migration(9, "count_renewals", countRenewals),
     Migration(10, "remember_voices", rememberVoices),
+    Migration(11, "create_work", createWork),
   ]
 
   private static let role = "parley_onboarding"

@@ -118,6 +118,11 @@ extension VoiceStore {
     }
   }
 
+  /// Lets nobody else change a person's voice, or what is unwanted of it, until the transaction ends.
+  public func lock(_ user: UUID, in transaction: Transaction) async throws(DatabaseError) {
+    try await transaction.execute(Self.lock(user))
+  }
+
   /// Whoever changes both takes the voice first, and then what is expected.
   static func lock(_ user: UUID) -> Query { "select from onboarding.voice where user_id = \(user) for update" }
 }
