@@ -164,6 +164,28 @@ struct CompletionTests {
     }
   }
 
+  @Test("The token of every submission is held for its taker, and the newest is the one that came last")
+  func tokens() async throws {
+    try await OnboardingWorld.with { world in
+      let ana = try await world.signIn("ana")
+      for (variant, token) in ["first", "second", "first"].enumerated() {
+        let request = CompleteRequest(
+          state: try OnboardingWorld.record(voices: 0, variant: variant), voipToken: token, deviceMetadata: .init(type: "voip"))
+        let answer = try await world.client.complete(request, options: OnboardingWorld.options(ana))
+        #expect(answer.submission?.stage == .done)
+        // The same content again has none of its own.
+        _ = try await world.client.complete(request, options: OnboardingWorld.options(ana))
+        world.parley.clock.advance(by: .seconds(1))
+      }
+      let held: String? = try await world.value(
+        """
+        select string_agg(convert_from(payload, 'UTF8')::jsonb->>'token', ' ' order by enqueued_at) from onboarding.job
+        where kind = 'calls.register-device'
+        """)
+      #expect(held == "first second first")
+    }
+  }
+
   @Test("O-25: without a session it is 401, without a subscription 402 with the way to the paywall, as somebody else 403")
   func door() async throws {
     try await OnboardingWorld.with { world in

@@ -145,6 +145,49 @@ struct VoiceTests {
     }
   }
 
+  @Test("A voice that becomes unwanted while the provider deletes another one is deleted too")
+  func unwantedMeanwhile() async throws {
+    try await OnboardingWorld.with { world in
+      let ana = try await world.signIn("ana")
+      let options = OnboardingWorld.options(ana)
+      let first = try #require(try await Self.complete(world, ana, consents: true).voiceClone?.voiceID)
+      try await world.sandbox.control(.post, "hold", ["path": .string("/elevenlabs/v1/voices/\(first)"), "count": 1])
+      _ = try await world.voices.withdrawVoiceConsent(options: options)
+      try await world.sandbox.awaitHeld(1)
+      _ = try await world.voices.giveVoiceConsent(.init(statement: "v2"), options: options)
+      _ = try await world.voices.cloneVoice(.init(idempotencyKey: "another"), options: options)
+      try await eventually { try await world.voices.getVoice(options: options).voice?.state == .ready }
+      _ = try await world.voices.withdrawVoiceConsent(options: options)
+      try await world.sandbox.control(.delete, "hold")
+      try await eventually { try await world.voices.getVoice(options: options).voice?.state == VoiceState.none }
+      #expect(try await Self.existing(world) == 0)
+      #expect(try await world.value("select count(*) from onboarding.unwanted_voice", as: Int64.self) == 0)
+    }
+  }
+
+  @Test("An unwanted voice whose job was lost is deleted all the same")
+  func lostJob() async throws {
+    try await OnboardingWorld.with(["TENDING_INTERVAL": "50ms"]) { world in
+      let ana = try await world.signIn("ana")
+      _ = try await Self.complete(world, ana, consents: true)
+      #expect(try await Self.existing(world) == 1)
+      try await world.parley.withDatabase { database in
+        _ = try await database.execute(
+          """
+          with gone as (
+            update onboarding.voice set voice_id = null, state = 'deleting', consented_at = null
+            from (select user_id, voice_id from onboarding.voice) as before where before.user_id = voice.user_id
+            returning before.user_id, before.voice_id)
+          insert into onboarding.unwanted_voice (user_id, voice_id, since) select user_id, voice_id, '2001-01-01' from gone
+          """)
+      }
+      try await eventually {
+        try await world.voices.getVoice(options: OnboardingWorld.options(ana)).voice?.state == VoiceState.none
+      }
+      #expect(try await Self.existing(world) == 0)
+    }
+  }
+
   @Test("O-49: recordings are listed by step with their words, and somebody else's are refused")
   func clips() async throws {
     try await OnboardingWorld.with { world in

@@ -40,10 +40,7 @@ struct VoiceHandlers: VoiceService.Handlers {
     let user = try call.caller.userID
     try await database.transaction { transaction in
       let left = try await voices.withdraw(of: user, at: now(), in: transaction)
-      if left.toDelete {
-        try await jobs.enqueue(
-          try OnboardingJobs.deleteVoices.job(user, uniqueKey: user.description, user: user), in: transaction)
-      }
+      if left.toDelete { try await jobs.enqueue(try OnboardingJobs.deleteVoices(of: user), in: transaction) }
       if left.toFind { try await jobs.enqueue(try OnboardingJobs.findVoices(of: user), in: transaction) }
     }
     return .init(voice: try await voice(of: user))

@@ -62,7 +62,7 @@ struct SubmissionIntake: Sendable {
           .init(user: user, submission: new.id, round: 0), uniqueKey: new.id.description, user: user)
       ]
       if let token = request.voipToken ?? request.pushToken, !token.isEmpty {
-        follow.append(try HeldJobs.registerDevice(token, request.deviceMetadata, of: user))
+        follow.append(try HeldJobs.registerDevice(token, request.deviceMetadata, of: user, submission: new.id))
       }
       _ = try await jobs.enqueue(follow, in: transaction)
       guard let added = try await submissions.newest(of: user, on: transaction) else {

@@ -33,6 +33,11 @@ enum OnboardingJobs {
   /// Making a voice, for those who ask for it.
   static let clone = person("onboarding.clone", RetryPolicy(attempts: 6, firstPause: .seconds(2), longestPause: .seconds(1_800)))
   /// Deleting voices at the provider. It is never given up.
+  static func deleteVoices(of user: UUID) throws -> NewJob {
+    try deleteVoices.job(user, uniqueKey: user.description, user: user)
+  }
+
+  /// What ``deleteVoices(of:)`` makes.
   static let deleteVoices = person(
     "onboarding.delete-voices", RetryPolicy(attempts: 1_000_000, firstPause: .seconds(5), longestPause: .seconds(3_600)))
 

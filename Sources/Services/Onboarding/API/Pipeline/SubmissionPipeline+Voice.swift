@@ -109,13 +109,11 @@ extension SubmissionPipeline {
       try await run.fence(in: transaction)
       guard try await voices.arrived(key, of: user, in: transaction) else {
         let agreesAgain = try await voices.refuse(made, of: user, at: now(), in: transaction)
-        try await jobs.enqueue(
-          try OnboardingJobs.deleteVoices.job(user, uniqueKey: user.description, user: user), in: transaction)
+        try await jobs.enqueue(try OnboardingJobs.deleteVoices(of: user), in: transaction)
         return agreesAgain ? .overtaken : .unwanted
       }
       if try await voices.made(made, of: user, at: now(), in: transaction) {
-        try await jobs.enqueue(
-          try OnboardingJobs.deleteVoices.job(user, uniqueKey: user.description, user: user), in: transaction)
+        try await jobs.enqueue(try OnboardingJobs.deleteVoices(of: user), in: transaction)
       }
       // What earlier calls may still come to is another voice.
       if try await voices.disownExpected(of: user, at: now(), in: transaction) {
@@ -140,17 +138,30 @@ extension SubmissionPipeline {
   /// The consent was taken back while the voice was being made, and given anew.
   private static let overtaken = ProviderFailure("voice_withdrawn", isTemporary: true)
 
-  /// Deletes what nobody wants any more at the provider.
+  /// Deletes what nobody wants any more at the provider, until nothing of that is left.
   func deleteVoices(of user: UUID, _ run: JobRun) async throws {
-    for voice in try await voices.unwanted(of: user) {
-      do throws(ProviderFailure) { try await providers.cloner.delete(voice) } catch {
-        try Task.checkCancellation()
-        journal.failed("delete voice", error)
-        // Whatever the provider says: what somebody does not want is not kept.
-        throw JobFailure.retry(after: error.retryAfter, error.reason)
+    var isLeft = true
+    while isLeft {
+      for voice in try await voices.unwanted(of: user) { try await delete(voice, of: user) }
+      // Who adds to it finds this job as long as it is there, and makes no other: so its end and the last look are one.
+      isLeft = try await database.transaction { transaction in
+        try await run.fence(in: transaction)
+        try await voices.lock(user, in: transaction)
+        guard try await voices.unwanted(of: user, on: transaction).isEmpty else { return true }
+        try await run.finish(in: transaction)
+        return false
       }
-      try await voices.deleted(voice, of: user, at: now())
     }
+  }
+
+  private func delete(_ voice: String, of user: UUID) async throws {
+    do throws(ProviderFailure) { try await providers.cloner.delete(voice) } catch {
+      try Task.checkCancellation()
+      journal.failed("delete voice", error)
+      // Whatever the provider says: what somebody does not want is not kept.
+      throw JobFailure.retry(after: error.retryAfter, error.reason)
+    }
+    try await voices.deleted(voice, of: user, at: now())
   }
 
   /// Looks for voices that may have come to be though nobody wants them, and deletes them, until none can come any more.
@@ -169,6 +180,7 @@ extension SubmissionPipeline {
     }
     try await database.transaction { transaction in
       try await run.fence(in: transaction)
+      try await voices.lock(user, in: transaction)
       let left = try await voices.unwantedExpected(of: user, on: transaction)
       try await run.finish(in: transaction)
       guard let first = left.first else { return }

@@ -50,6 +50,7 @@ struct OnboardingTending: Sendable {
     _ = try await anonymous.sweep(at: now)
     try await recordings.run(retention: settings[OnboardingKeys.orphanRetention], at: now)
     // What died in the queue by a defect, or was purged there, is still owed to people.
+    for user in try await voices.peopleWithUnwanted() { _ = try await jobs.enqueue(OnboardingJobs.deleteVoices(of: user)) }
     for user in try await voices.peopleWithUnwantedExpected() { _ = try await jobs.enqueue(OnboardingJobs.findVoices(of: user)) }
     let late = try await submissions.running(since: now.advanced(by: .zero - settings[OnboardingKeys.overdueAfter]))
     overdue.set(late.count)

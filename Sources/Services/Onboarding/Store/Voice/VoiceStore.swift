@@ -168,6 +168,13 @@ public struct VoiceStore: Sendable {
       "select voice_id from onboarding.unwanted_voice where user_id = \(user) order by voice_id", as: String.self)
   }
 
+  /// Those with voices that are to be deleted at the provider, at most so many as a sweep takes at once.
+  public func peopleWithUnwanted() async throws(DatabaseError) -> [UUID] {
+    try await database.rows(
+      "select user_id from onboarding.unwanted_voice group by user_id order by min(since) limit \(SweepBatch.size)", as: UUID.self
+    )
+  }
+
   /// A voice is deleted at the provider.
   public func deleted(_ voice: String, of user: UUID, at now: Timestamp) async throws(DatabaseError) {
     try await database.batch {
