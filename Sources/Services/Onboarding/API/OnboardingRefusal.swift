@@ -11,6 +11,8 @@ enum OnboardingRefusal: Error, Sendable, Hashable {
   case running(submission: String)
   /// Other answers came, or were understood, while these were being worked on.
   case overtaken
+  /// The account is deleted.
+  case departed
   /// The key was used with other content.
   case keyReused
   /// There are no answers.
@@ -48,6 +50,7 @@ enum OnboardingRefusal: Error, Sendable, Hashable {
     case .badRecording(_, let word): (.invalidArgument, Self.reason(word), "the recording cannot be taken: \(word)")
     case .running: (.aborted, "SUBMISSION_RUNNING", "other answers of yours are being worked on")
     case .overtaken: (.aborted, "ANSWERS_CHANGED", "newer answers came meanwhile")
+    case .departed: (.unauthenticated, "ACCOUNT_DELETED", "the account is deleted")
     case .keyReused: (.alreadyExists, "IDEMPOTENCY_KEY_REUSED", "the key was used with other answers")
     case .noAnswers: (.notFound, "NO_ANSWERS", "there are no answers")
     case .noSubmission: (.notFound, "SUBMISSION_NOT_FOUND", "there is no such submission")

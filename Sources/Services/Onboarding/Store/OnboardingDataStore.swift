@@ -16,6 +16,10 @@ public struct OnboardingDataStore: Sendable {
 
   /// Voices that may come to be: what a deletion leaves, until they have been looked for.
   public static let expectedVoices = "voices_in_the_making"
+  /// That somebody's account was deleted, until nothing can be on its way any more.
+  public static let departures = "deletions"
+  /// What a deletion leaves, for a while.
+  public static let staying: Set<String> = [expectedVoices, departures]
 
   private static let records: [Records] = [
     Records(kind: "answers") {
@@ -84,6 +88,11 @@ public struct OnboardingDataStore: Sendable {
     } count: {
       "select count(*) from onboarding.expected_voice where user_id = \($0)"
     },
+    Records(kind: departures) {
+      "select row_to_json(r)::text from (select since, until from onboarding.departure where user_id = \($0)) as r"
+    } count: {
+      "select count(*) from onboarding.departure where user_id = \($0)"
+    },
     Records(kind: "uploads") {
       """
       select row_to_json(r)::text from (
@@ -115,11 +124,12 @@ public struct OnboardingDataStore: Sendable {
     return counts
   }
 
-  /// Deletes everything of a person but the voices that the provider still has, or may come to have.
+  /// Deletes everything of a person but the voices that the provider still has, or may come to have, and the note that the account is
+  /// deleted.
   ///
   /// - Returns: How many rows there were of each kind.
   public func delete(_ user: UUID, in transaction: Transaction) async throws(DatabaseError) -> [(kind: String, count: Int64)] {
-    let counts = try await count(user, on: transaction).filter { $0.kind != Self.expectedVoices }
+    let counts = try await count(user, on: transaction).filter { !Self.staying.contains($0.kind) }
     try await transaction.executeAll([
       "delete from onboarding.answer where user_id = \(user)", "delete from onboarding.staged_bytes where user_id = \(user)",
       "delete from onboarding.recording where user_id = \(user)",

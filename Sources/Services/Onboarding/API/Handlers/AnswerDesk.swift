@@ -95,7 +95,7 @@ struct AnswerDesk: Sendable {
 
   /// Answers are not changed under the hands of who works on them.
   private func mustRest(_ user: UUID, in transaction: Transaction) async throws {
-    try await submissions.lock(user, in: transaction)
+    try await submissions.enter(user, in: transaction)
     if let newest = try await submissions.newest(of: user, on: transaction), newest.doneAt == nil {
       throw OnboardingRefusal.running(submission: newest.id.description)
     }

@@ -21,7 +21,7 @@ struct ExtractionDesk: Sendable {
     let known = try await identities.identity(of: user)?.extractedAt
     let extraction = try await pipeline.extraction(of: user, key: "\(UUID.v7(at: now()))/identity")
     try await database.transaction { transaction in
-      try await submissions.lock(user, in: transaction)
+      try await submissions.enter(user, in: transaction)
       // The model took its time: what came meanwhile is newer than what it was asked.
       let last = try await submissions.newest(of: user, on: transaction)
       if let last, last.doneAt == nil { throw OnboardingRefusal.running(submission: last.id.description) }

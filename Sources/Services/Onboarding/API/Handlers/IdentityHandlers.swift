@@ -9,6 +9,7 @@ internal import ServiceKit
 struct IdentityHandlers: IdentityService.Handlers {
   let database: Database
   let identities: IdentityStore
+  let submissions: SubmissionStore
   let steps: StepCatalogues
   let now: @Sendable () -> Timestamp
 
@@ -34,7 +35,8 @@ struct IdentityHandlers: IdentityService.Handlers {
           field: "value", "1 to \(SubmissionLimits.fieldValue) characters without U+0000, or absent")
       }
       try await database.transaction { transaction in
-        guard try await identities.identity(of: user) != nil else { throw OnboardingRefusal.noIdentity }
+        try await submissions.enter(user, in: transaction)
+        guard try await identities.identity(of: user, on: transaction) != nil else { throw OnboardingRefusal.noIdentity }
         try await identities.correct(request.name, request.value, of: user, at: now(), in: transaction)
       }
       return .init(field: try await identities.facts(of: user)[request.name].map { IdentityField($0) })

@@ -48,6 +48,7 @@ struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
     let user = try Self.user(request.userID)
     return try await refusing {
       try await database.transaction { transaction in
+        try await submissions.enter(user, in: transaction)
         guard let voice = try await voices.voice(of: user, on: transaction), voice.consentedAt != nil else {
           throw OnboardingRefusal.noConsent
         }
@@ -82,7 +83,7 @@ struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
   ) async throws -> (count: Int, isNew: Bool) {
     try await refusing {
       try await database.transaction { transaction in
-        try await submissions.lock(user, in: transaction)
+        try await submissions.enter(user, in: transaction)
         guard let newest = try await submissions.newest(of: user, on: transaction) else { throw OnboardingRefusal.noSubmission }
         guard newest.doneAt != nil else { throw OnboardingRefusal.running(submission: newest.id.description) }
         let count = try await change(transaction)

@@ -40,12 +40,10 @@ struct SubmissionWatch: Sendable {
           if event.stage.isLast { return }
         }
         if events.isEmpty {
+          // It may be gone with its account.
+          guard let current = try await submissions.submission(kept.id, of: user) else { throw OnboardingRefusal.noSubmission }
           // Who has seen the end already is told nothing more.
-          if try await submissions.submission(kept.id, of: user)?.doneAt != nil,
-            try await submissions.events(of: kept.id, user, after: offset, limit: 1).isEmpty
-          {
-            return
-          }
+          if current.doneAt != nil, try await submissions.events(of: kept.id, user, after: offset, limit: 1).isEmpty { return }
           try await wait(.seconds(1))
         }
       }
@@ -57,7 +55,9 @@ struct SubmissionWatch: Sendable {
     guard kept.doneAt == nil, longest > .zero else { return }
     let end = ContinuousClock.now.advanced(by: longest)
     try await hub.following(kept.id) { wait in
-      while try await submissions.submission(kept.id, of: kept.user)?.doneAt == nil {
+      while true {
+        guard let current = try await submissions.submission(kept.id, of: kept.user) else { throw OnboardingRefusal.noSubmission }
+        if current.doneAt != nil { return }
         let left = ContinuousClock.now.duration(to: end)
         guard left > .zero else { return }
         try await wait(min(left, .seconds(1)))

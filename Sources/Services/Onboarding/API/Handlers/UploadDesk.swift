@@ -26,6 +26,7 @@ struct UploadDesk: Sendable {
       throw OnboardingRefusal.invalid(field: "head", "the first message says what is uploaded")
     }
     try Self.check(head)
+    guard try await submissions.departure(of: user) == nil else { throw OnboardingRefusal.departed }
     var upload = try await uploads.begin(
       head.uploadID, digest: Array(head.sha256), size: head.size, mediaType: head.contentType, of: user, at: now())
     guard upload.digest == Array(head.sha256), upload.size == head.size else { throw OnboardingRefusal.digestMismatch }
@@ -88,7 +89,7 @@ struct UploadDesk: Sendable {
       throw OnboardingRefusal.digestMismatch
     }
     try await database.transaction { transaction in
-      try await submissions.lock(user, in: transaction)
+      try await submissions.enter(user, in: transaction)
       guard let current = try await uploads.upload(head.uploadID, of: user, on: transaction), current.stage == upload.stage else {
         throw OnboardingRefusal.noUpload
       }

@@ -28,6 +28,7 @@ struct VoiceHandlers: VoiceService.Handlers {
         throw OnboardingRefusal.invalid(field: "statement", "1 to 64 characters, and no U+0000")
       }
       try await database.transaction { transaction in
+        try await submissions.enter(user, in: transaction)
         try await voices.consent(to: request.statement, of: user, at: now(), in: transaction)
       }
       return .init(voice: try await voice(of: user))
@@ -38,12 +39,15 @@ struct VoiceHandlers: VoiceService.Handlers {
     _ request: WithdrawVoiceConsentRequest, _ call: CallContext
   ) async throws -> WithdrawVoiceConsentResponse {
     let user = try call.caller.userID
-    try await database.transaction { transaction in
-      let left = try await voices.withdraw(of: user, at: now(), in: transaction)
-      if left.toDelete { try await jobs.enqueue(try OnboardingJobs.deleteVoices(of: user), in: transaction) }
-      if left.toFind { try await jobs.enqueue(try OnboardingJobs.findVoices(of: user), in: transaction) }
+    return try await refusing {
+      try await database.transaction { transaction in
+        try await submissions.enter(user, in: transaction)
+        let left = try await voices.withdraw(of: user, at: now(), in: transaction)
+        if left.toDelete { try await jobs.enqueue(try OnboardingJobs.deleteVoices(of: user), in: transaction) }
+        if left.toFind { try await jobs.enqueue(try OnboardingJobs.findVoices(of: user), in: transaction) }
+      }
+      return .init(voice: try await voice(of: user))
     }
-    return .init(voice: try await voice(of: user))
   }
 
   func cloneVoice(_ request: CloneVoiceRequest, _ call: CallContext) async throws -> CloneVoiceResponse {
@@ -59,7 +63,7 @@ struct VoiceHandlers: VoiceService.Handlers {
   ) async throws -> CloneVoiceResponse {
     try await refusing {
       try await database.transaction { transaction in
-        try await submissions.lock(user, in: transaction)
+        try await submissions.enter(user, in: transaction)
         guard let known = try await voices.voice(of: user, on: transaction), known.consentedAt != nil else {
           throw OnboardingRefusal.noConsent
         }

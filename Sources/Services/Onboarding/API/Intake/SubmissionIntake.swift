@@ -38,7 +38,7 @@ struct SubmissionIntake: Sendable {
     let device = try request.deviceMetadata?.storableJSON(field: "device_metadata")
     let consent = try Self.consent(request)
     return try await database.transaction { transaction in
-      try await submissions.lock(user, in: transaction)
+      try await submissions.enter(user, in: transaction)
       if let known = try await known(hash, request.idempotencyKey, of: user, in: transaction) { return known }
       let moment = now()
       var (kept, warnings): ([KeptAnswer], [OnboardingDomain.SubmissionWarning]) = ([], [])

@@ -51,6 +51,15 @@ enum OnboardingJobs {
   static let findVoices = person(
     "onboarding.find-voices", RetryPolicy(attempts: 1_000_000, firstPause: .seconds(5), longestPause: .seconds(600)))
 
+  /// Deleting once more what was on its way when an account was deleted. It is never given up, and is nobody's.
+  static func deleteRest(of user: UUID, notBefore: Timestamp? = nil) throws -> NewJob {
+    try deleteRest.job(user, uniqueKey: user.description, notBefore: notBefore)
+  }
+
+  /// What ``deleteRest(of:notBefore:)`` makes.
+  static let deleteRest = person(
+    "onboarding.delete-rest", RetryPolicy(attempts: 1_000_000, firstPause: .seconds(5), longestPause: .seconds(3_600)))
+
   private static func person(_ name: String, _ retry: RetryPolicy) -> JobKind<UUID> {
     JobKind<UUID>(
       name, retry: retry, timeout: .seconds(600), encode: { Array($0.description.utf8) },

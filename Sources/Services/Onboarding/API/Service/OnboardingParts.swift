@@ -71,7 +71,8 @@ struct OnboardingParts: Sendable {
         database: database, answers: answers, submissions: submissions, identities: identities, pipeline: pipeline, now: now),
       transcription: TranscriptionDesk(inspector: largeInspector, transcriber: providers.transcriber, now: now),
       defaultWait: settings[OnboardingKeys.completeWait])
-    identity = IdentityHandlers(database: database, identities: identities, steps: catalogues, now: now)
+    identity = IdentityHandlers(
+      database: database, identities: identities, submissions: submissions, steps: catalogues, now: now)
     voices = VoiceHandlers(
       database: database, voices: voiceStore, recordings: recordings, submissions: submissions, blobs: blobs, jobs: jobs,
       now: now)
@@ -80,12 +81,16 @@ struct OnboardingParts: Sendable {
       watch: watch, jobs: jobs, log: context.log, now: now)
     own = OwnOnboardingData(
       database: database, store: OnboardingDataStore(database), recordings: recordings, voices: voiceStore,
-      kept: IdempotencyStore(schema: "onboarding", database), blobs: blobs, jobs: jobs.queue, pipeline: pipeline,
+      submissions: submissions, kept: IdempotencyStore(schema: "onboarding", database), blobs: blobs, jobs: jobs.queue,
+      pipeline: pipeline,
       now: now)
     tending = OnboardingTending(context, submissions, jobs, blobs)
     self.database = database
     blocking = context.loops.blocking
   }
+
+  /// Who does its jobs.
+  var handlers: [JobHandlers] { [pipeline.handlers, own.handlers] }
 
   /// What it serves.
   var routes: [ServiceRoutes] {

@@ -64,7 +64,7 @@ public enum OnboardingService: Service {
         services: parts.routes + [JobAdmin.routes(jobs.engine.queue, log: context.log)],
         guards: .sessions(sessions.authenticator, entitlements: sessions.entitlements), http: http.routes,
         jobs: sessions.jobs + parts.background + [OwedDeletions(context).job]),
-      jobs.parts([parts.pipeline.handlers]),
+      jobs.parts(parts.handlers),
     ])
   }
 }

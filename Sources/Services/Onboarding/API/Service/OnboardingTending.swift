@@ -52,6 +52,7 @@ struct OnboardingTending: Sendable {
     // What died in the queue by a defect, or was purged there, is still owed to people.
     for user in try await voices.peopleWithUnwanted() { _ = try await jobs.enqueue(OnboardingJobs.deleteVoices(of: user)) }
     for user in try await voices.peopleWithUnwantedExpected() { _ = try await jobs.enqueue(OnboardingJobs.findVoices(of: user)) }
+    for user in try await submissions.departed(by: now) { _ = try await jobs.enqueue(OnboardingJobs.deleteRest(of: user)) }
     let late = try await submissions.running(since: now.advanced(by: .zero - settings[OnboardingKeys.overdueAfter]))
     overdue.set(late.count)
     for submission in late { try await renew(submission, at: now) }

@@ -12,6 +12,7 @@ struct OwnOnboardingData: AccountDataHolding {
   let store: OnboardingDataStore
   let recordings: RecordingStore
   let voices: VoiceStore
+  let submissions: SubmissionStore
   let kept: IdempotencyStore
   let blobs: any BlobStore
   let jobs: JobQueue
@@ -30,15 +31,23 @@ struct OwnOnboardingData: AccountDataHolding {
     }
   }
 
-  /// First the jobs, so that nobody adds to it, while a job that is nobody's looks for a voice that was just being made; then the voice at the provider, the rows, and the recordings, which are found by their
-  /// owner alone: a deletion that was cut short knows what is left.
+  /// First the jobs, and a note that nothing is taken any more, so that nobody adds to it; jobs that are nobody's look for a voice that was
+  /// just being made, and delete once more what was on its way. Then the voice at the provider, the rows, and the recordings, which are
+  /// found by their owner alone: a deletion that was cut short knows what is left.
   func delete(of user: UUID, work: UUID) async throws -> [AccountDataCount] {
     try await database.transaction { transaction in
+      // Whoever writes for the person this moment comes before, or learns that the account is deleted.
+      try await submissions.lock(user, in: transaction)
+      let until = now().advanced(by: DepartureWindow.whole)
+      try await submissions.depart(user, until: until, at: now(), in: transaction)
       _ = try await jobs.forget(user, in: transaction)
+      try await voices.lock(user, in: transaction)
       try await voices.disown(of: user, at: now(), in: transaction)
+      var follow = [try OnboardingJobs.deleteRest(of: user, notBefore: until)]
       if try await voices.disownExpected(of: user, at: now(), in: transaction) {
-        try await jobs.enqueue([try OnboardingJobs.findVoices(of: user)], in: transaction)
+        follow.append(try OnboardingJobs.findVoices(of: user))
       }
+      try await jobs.enqueue(follow, in: transaction)
     }
     for voice in try await voices.unwanted(of: user) {
       try await pipeline.providers.cloner.delete(voice)
@@ -47,19 +56,60 @@ struct OwnOnboardingData: AccountDataHolding {
     let counts = try await database.transaction { transaction in try await store.delete(user, in: transaction) }
     _ = try await kept.removeAll(of: user)
     _ = try await blobs.deleteAll(of: user)
-    let held = try await report(of: user).filter { $0.kind == OnboardingDataStore.expectedVoices }
+    let held = try await report(of: user).filter { OnboardingDataStore.staying.contains($0.kind) }
     return counts.map { AccountDataCount($0.kind, deleted: $0.count) } + held
+  }
+
+  /// Who deletes what was on its way when an account was deleted.
+  var handlers: JobHandlers {
+    var handlers = JobHandlers()
+    handlers.handle(OnboardingJobs.deleteRest) { user, run in try await deleteRest(of: user, run) }
+    return handlers
+  }
+
+  private func deleteRest(of user: UUID, _ run: JobRun) async throws {
+    guard let until = try await submissions.departure(of: user) else { return }
+    let isOver = now() >= until
+    if isOver {
+      _ = try await kept.removeAll(of: user)
+      _ = try await blobs.deleteAll(of: user)
+    }
+    try await database.transaction { transaction in
+      try await submissions.lock(user, in: transaction)
+      try await run.fence(in: transaction)
+      // A deletion that was repeated meanwhile has moved the end.
+      let end = try await submissions.departure(of: user, on: transaction) ?? until
+      if isOver, end == until {
+        _ = try await store.delete(user, in: transaction)
+        try await submissions.forgetDeparture(of: user, in: transaction)
+      }
+      try await run.finish(in: transaction)
+      if end > until || !isOver {
+        try await jobs.enqueue([try OnboardingJobs.deleteRest(of: user, notBefore: end)], in: transaction)
+      }
+    }
   }
 
   func report(of user: UUID) async throws -> [AccountDataCount] {
     let isLookedFor = try await !voices.unwantedExpected(of: user).isEmpty
     return try await store.count(user).map { kind, count in
-      AccountDataCount(kind, held: count, whyHeld: kind == OnboardingDataStore.expectedVoices && isLookedFor ? Self.why : "")
+      let why =
+        switch kind {
+        case OnboardingDataStore.expectedVoices: isLookedFor ? Self.whyVoices : ""
+        case OnboardingDataStore.departures: Self.whyDepartures
+        default: ""
+        }
+      return AccountDataCount(kind, held: count, whyHeld: why)
     }
   }
 
-  private static let why = """
+  private static let whyVoices = """
     A voice was being made when it was not wanted any more. It is looked for at the provider, and deleted there, until none can \
     come of it: for 15 minutes, or longer while the provider does not answer. Then this note goes too.
+    """
+
+  private static let whyDepartures = """
+    That the account is deleted is noted until nothing of it can be on its way any more: for half an hour, or longer while the object \
+    store does not answer. Then what came late is deleted, and this note goes too.
     """
 }

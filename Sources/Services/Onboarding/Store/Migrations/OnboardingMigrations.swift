@@ -20,6 +20,7 @@ public enum OnboardingMigrations {
     Migration(9, "count_renewals", countRenewals),
     Migration(10, "remember_voices", rememberVoices),
     Migration(11, "create_work", createWork),
+    Migration(12, "create_departures", createDepartures),
   ]
 
   private static let role = "parley_onboarding"

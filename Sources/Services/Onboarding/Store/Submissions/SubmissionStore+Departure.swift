@@ -1,0 +1,38 @@
+public import PostgreSQL
+
+/// People whose accounts were deleted. Whoever writes for a person asks under the person's lock, so that nothing is written behind the
+/// deletion's back: what was there before it took the lock it deletes, and what comes after is refused.
+extension SubmissionStore {
+  /// Nothing is taken for a person any more. The transaction has the person's lock.
+  ///
+  /// - Parameters:
+  ///   - user: Who.
+  ///   - until: Until when something may still come of what is on its way.
+  ///   - now: The time.
+  ///   - transaction: What it belongs to.
+  public func depart(
+    _ user: UUID, until: Timestamp, at now: Timestamp, in transaction: Transaction
+  ) async throws(DatabaseError) {
+    try await transaction.execute(
+      """
+      insert into onboarding.departure as kept (user_id, since, until) values (\(user), \(now), \(until))
+      on conflict (user_id) do update set until = greatest(kept.until, excluded.until)
+      """)
+  }
+
+  /// Until when something may still come of what was on its way when the person's account was deleted; nil for everybody else.
+  public func departure(of user: UUID, on place: (any QueryRunning)? = nil) async throws(DatabaseError) -> Timestamp? {
+    try await (place ?? database).value("select until from onboarding.departure where user_id = \(user)")
+  }
+
+  /// Nothing is on its way any more.
+  public func forgetDeparture(of user: UUID, in transaction: Transaction) async throws(DatabaseError) {
+    try await transaction.execute("delete from onboarding.departure where user_id = \(user)")
+  }
+
+  /// Those of whom nothing can be on its way any more, at most so many as a sweep takes at once.
+  public func departed(by now: Timestamp) async throws(DatabaseError) -> [UUID] {
+    try await database.rows(
+      "select user_id from onboarding.departure where until <= \(now) order by until limit \(SweepBatch.size)", as: UUID.self)
+  }
+}
