@@ -13,6 +13,20 @@ struct RuleTests {
     ] as [(String, Int?)])
   func keys(_ key: String, _ step: Int?) { #expect(StepKey.step(key) == step) }
 
+  /// A part of an answer, as large as it may be and larger.
+  struct Bound: Sendable {
+    let field: String
+    let within: @Sendable (inout ReceivedAnswer) -> Void
+    let beyond: @Sendable (inout ReceivedAnswer) -> Void
+
+    init(
+      _ field: String, _ within: @escaping @Sendable (inout ReceivedAnswer) -> Void,
+      _ beyond: @escaping @Sendable (inout ReceivedAnswer) -> Void
+    ) {
+      (self.field, self.within, self.beyond) = (field, within, beyond)
+    }
+  }
+
   private static func answer(_ change: (inout ReceivedAnswer) -> Void) -> ReceivedAnswer {
     var answer = ReceivedAnswer(step: 1, type: "text", content: .text("x"), fields: ["a"])
     change(&answer)
@@ -24,20 +38,19 @@ struct RuleTests {
   @Test(
     "An answer at its bounds is taken, and one beyond them is refused with the part that is",
     arguments: [
-      ("value", { $0.content = .text(RuleTests.text(65_536)) }, { $0.content = .text(RuleTests.text(65_536) + "x") }),
-      ("db_field", { $0.fields = (1...8).map { "f\($0)" } }, { $0.fields = (1...9).map { "f\($0)" } }),
-      ("db_field", { $0.fields = [RuleTests.text(64)] }, { $0.fields = ["a", RuleTests.text(64) + "x"] }),
-      ("type", { $0.type = RuleTests.text(32) }, { $0.type = RuleTests.text(32) + "x" }),
-      ("audio_format", { $0.format = RuleTests.text(32) }, { $0.format = RuleTests.text(32) + "x" }),
-      ("voice_uri", { $0.voiceURI = RuleTests.text(2_048) }, { $0.voiceURI = RuleTests.text(2_048) + "x" }),
-      ("value", { $0.content = .text("\u{1}") }, { $0.content = .text("a\u{0}b") }),
-      ("db_field", { $0.fields = [] }, { $0.fields = ["a\u{0}"] }), ("type", { $0.type = "" }, { $0.type = "\u{0}" }),
-      ("audio_format", { $0.format = "" }, { $0.format = "\u{0}" }),
-      ("voice_uri", { $0.voiceURI = "" }, { $0.voiceURI = "\u{0}" }),
-    ] as [(String, @Sendable (inout ReceivedAnswer) -> Void, @Sendable (inout ReceivedAnswer) -> Void)])
-  func bounds(
-    _ field: String, _ within: @Sendable (inout ReceivedAnswer) -> Void, _ beyond: @Sendable (inout ReceivedAnswer) -> Void
-  ) {
+      Bound("value", { $0.content = .text(RuleTests.text(65_536)) }, { $0.content = .text(RuleTests.text(65_536) + "x") }),
+      Bound("db_field", { $0.fields = (1...8).map { "f\($0)" } }, { $0.fields = (1...9).map { "f\($0)" } }),
+      Bound("db_field", { $0.fields = [RuleTests.text(64)] }, { $0.fields = ["a", RuleTests.text(64) + "x"] }),
+      Bound("type", { $0.type = RuleTests.text(32) }, { $0.type = RuleTests.text(32) + "x" }),
+      Bound("audio_format", { $0.format = RuleTests.text(32) }, { $0.format = RuleTests.text(32) + "x" }),
+      Bound("voice_uri", { $0.voiceURI = RuleTests.text(2_048) }, { $0.voiceURI = RuleTests.text(2_048) + "x" }),
+      Bound("value", { $0.content = .text("\u{1}") }, { $0.content = .text("a\u{0}b") }),
+      Bound("db_field", { $0.fields = [] }, { $0.fields = ["a\u{0}"] }), Bound("type", { $0.type = "" }, { $0.type = "\u{0}" }),
+      Bound("audio_format", { $0.format = "" }, { $0.format = "\u{0}" }),
+      Bound("voice_uri", { $0.voiceURI = "" }, { $0.voiceURI = "\u{0}" }),
+    ])
+  func bounds(_ bound: Bound) {
+    let (field, within, beyond) = (bound.field, bound.within, bound.beyond)
     #expect(Self.answer(within).fault == nil)
     #expect(Self.answer(beyond).fault?.field == field)
   }

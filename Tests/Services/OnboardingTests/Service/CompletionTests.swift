@@ -170,7 +170,7 @@ struct CompletionTests {
       let ana = try await world.signIn("ana")
       for (variant, token) in ["first", "second", "first"].enumerated() {
         let request = CompleteRequest(
-          state: try OnboardingWorld.record(voices: 0, variant: variant), voipToken: token, deviceMetadata: .init(type: "voip"))
+          voipToken: token, state: try OnboardingWorld.record(voices: 0, variant: variant), deviceMetadata: .init(type: "voip"))
         let answer = try await world.client.complete(request, options: OnboardingWorld.options(ana))
         #expect(answer.submission?.stage == .done)
         // The same content again has none of its own.
