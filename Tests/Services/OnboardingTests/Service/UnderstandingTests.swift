@@ -117,7 +117,7 @@ struct UnderstandingTests {
       let ana = try await world.signIn("ana")
       let state = try OnboardingWorld.record(voices: 1)
       _ = try await world.client.complete(.init(state: state, wait: .init()), options: OnboardingWorld.options(ana))
-      func recording() async throws -> String? {
+      @Sendable func recording() async throws -> String? {
         try await world.value("select state || ' ' || reason from onboarding.recording")
       }
       try await eventually {
