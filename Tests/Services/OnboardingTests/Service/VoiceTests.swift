@@ -137,7 +137,11 @@ struct VoiceTests {
       state.responses["18"]?.value = .init(kind: .stringValue("twelve times"))
       let again = try await world.client.complete(.init(state: state), options: later)
       #expect(again.submission?.stage == .done && again.submission?.warnings.isEmpty == true, "\(again)")
-      try await eventually { try await world.voices.getVoice(options: later).voice?.state == .ready }
+      try await eventually {
+        // It gives way to the work on the submission for two seconds at a time.
+        world.parley.clock.advance(by: .seconds(2))
+        return try await world.voices.getVoice(options: later).voice?.state == .ready
+      }
       #expect(try await paid() == 3)
       let fourth = await #expect(throws: RPCError.self) {
         try await world.voices.cloneVoice(.init(idempotencyKey: "fourth"), options: later)
