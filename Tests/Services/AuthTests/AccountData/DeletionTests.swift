@@ -40,6 +40,7 @@ struct DeletionTests {
       let signedIn = await ending { () async throws(RPCError) in try await service.signIn() }
       #expect(signedIn == "FAILED_PRECONDITION ACCOUNT_DELETING")
       try await eventually {
+        service.clock.advance(by: .milliseconds(100))
         let report = try? await service.report(answer.receipt)
         return report?.step("service.calls")?.isDone == true && report?.step("service.notes")?.failure == "unavailable"
       }
@@ -134,6 +135,8 @@ struct DeletionTests {
           for holder in world.holders { try holder.add(["a": [1], "b": [2]], of: user) }
           let answer = try await service.deleteAccount(ana.tokens?.accessToken ?? "")
           try await eventually {
+            // Time goes on: who asks again and again has to wait, and what failed is tried again.
+            clock.advance(by: .seconds(2))
             let work = try? await service.report(answer.receipt)
             return work?.step("service.notes")?.isDone == true && work?.step("service.calls")?.failure == "unavailable"
           }
@@ -164,7 +167,8 @@ struct DeletionTests {
       try notes.set("liar", true)
       let receipt = try await service.deleteAccount(ana.tokens?.accessToken ?? "").receipt
       try await eventually {
-        (try? await service.report(receipt))?.step("service.notes")?.failure == "still_held"
+        service.clock.advance(by: .seconds(2))
+        return (try? await service.report(receipt))?.step("service.notes")?.failure == "still_held"
       }
       try notes.set("liar", false)
       let report = try await service.deleted(receipt)
