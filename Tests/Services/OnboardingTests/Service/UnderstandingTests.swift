@@ -120,17 +120,20 @@ struct UnderstandingTests {
       @Sendable func recording() async throws -> String? {
         try await world.value("select state || ' ' || reason from onboarding.recording")
       }
-      try await eventually {
-        if try await world.value("select done_at is not null from onboarding.submission", as: Bool.self) == true { return true }
-        // The pauses between the attempts of a job.
-        let runs: Int64? = try await world.value("select count(*) from onboarding.job where holder is not null")
-        if runs == 0 { world.parley.clock.advance(by: .seconds(5)) }
-        return false
+      /// Waits, and goes through the pauses of jobs at once.
+      @Sendable func reach(_ condition: @escaping @Sendable () async throws -> Bool) async throws {
+        try await eventually {
+          if try await condition() { return true }
+          let runs: Int64? = try await world.value("select count(*) from onboarding.job where holder is not null")
+          if runs == 0 { world.parley.clock.advance(by: .seconds(5)) }
+          return false
+        }
       }
+      try await reach { try await world.value("select done_at is not null from onboarding.submission", as: Bool.self) == true }
       #expect(try await recording() == "failed audio_tool_missing")
       try FileManager.default.createSymbolicLink(atPath: tool, withDestinationPath: "/usr/bin/ffmpeg")
       world.parley.clock.advance(by: .seconds(61))
-      try await eventually { try await recording() == "done " }
+      try await reach { try await recording() == "done " }
       // What nobody works on, though it waits.
       try await world.parley.withDatabase {
         _ = try await $0.execute("update onboarding.recording set state = 'pending', transcript = null")
@@ -138,7 +141,7 @@ struct UnderstandingTests {
       let path = "/debug/onboarding/retry-transcription/\(ana.userID)"
       let opened = try await world.post(path, [], as: nil, ["X-Debug-Access": OnboardingWorld.debugToken])
       #expect(opened.body["recordings"]?.int64 == 1, "\(opened)")
-      try await eventually { try await recording() == "done " }
+      try await reach { try await recording() == "done " }
       // What is damaged stays so.
       try await world.parley.withDatabase {
         _ = try await $0.execute(
