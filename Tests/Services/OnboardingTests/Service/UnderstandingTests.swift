@@ -122,7 +122,8 @@ struct UnderstandingTests {
       }
       /// Waits, and goes through the pauses of jobs at once.
       @Sendable func reach(_ condition: @escaping @Sendable () async throws -> Bool) async throws {
-        try await eventually {
+        // Eight attempts, each with programs that are started.
+        try await eventually(atMost: .seconds(120)) {
           if try await condition() { return true }
           let runs: Int64? = try await world.value("select count(*) from onboarding.job where holder is not null")
           if runs == 0 { world.parley.clock.advance(by: .seconds(5)) }
