@@ -218,8 +218,8 @@ let package = Package(
     floor(
       "Services/Onboarding/API", "OnboardingAPI",
       [
-        "OnboardingDomain", "OnboardingStore", "ParleyAPI", "ParleyProvider", "OpenAIProvider", "ElevenLabsProvider", "Audio",
-        "Blobs", "Multipart", "ServiceKit", "ErrorReasons", "EventLoop", "Idempotency", "Jobs", "JOSE", "JSON", "Limits",
+        "OnboardingDomain", "OnboardingStore", "ParleyAPI", "ParleyProvider", "OpenAIProvider", "ElevenLabsProvider", "OpenID",
+        "Audio", "Blobs", "Multipart", "ServiceKit", "ErrorReasons", "EventLoop", "Idempotency", "Jobs", "JOSE", "JSON", "Limits",
         "MessagesCore", "Outbound", "PostgreSQL", "RPC", "RPCServer", "Telemetry", "WellKnown", log,
       ]),
 

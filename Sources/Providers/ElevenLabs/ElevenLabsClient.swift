@@ -29,15 +29,16 @@ public final class ElevenLabsClient: Sendable {
 
   /// Clones a voice.
   ///
-  /// - Throws: ``ElevenLabsError``; with ``ElevenLabsError/Code/tooLarge`` or ``ElevenLabsError/Code/invalidRequest`` before anything is
-  ///   sent when there are more samples or bytes than the settings allow, or none.
-  public func addVoice(_ voice: NewVoice) async throws(ElevenLabsError) -> AddedVoice {
+  /// - Throws: ``OpenID/ProviderError``; with ``OpenID/ProviderError/Code/tooLarge`` or
+  ///   ``OpenID/ProviderError/Code/invalidRequest`` before anything is sent when there are more samples or bytes than the settings
+  ///   allow, or none.
+  public func addVoice(_ voice: NewVoice) async throws(ProviderError) -> AddedVoice {
     guard !voice.samples.isEmpty, voice.samples.allSatisfy({ !$0.bytes.isEmpty }), !voice.name.isEmpty else {
-      throw ElevenLabsError(.invalidRequest, reason: "empty")
+      throw ProviderError(.invalidRequest, reason: "empty")
     }
     guard voice.samples.count <= settings.maximumSamples,
       voice.samples.reduce(0, { $0 + $1.bytes.count }) <= settings.maximumUploadSize
-    else { throw ElevenLabsError(.tooLarge) }
+    else { throw ProviderError(.tooLarge) }
     var form = MultipartForm()
     form.addField("name", voice.name)
     if let description = voice.description { form.addField("description", description) }
@@ -66,8 +67,8 @@ public final class ElevenLabsClient: Sendable {
   /// Removes a voice.
   ///
   /// - Returns: Whether it was there.
-  public func deleteVoice(_ id: String) async throws(ElevenLabsError) -> Bool {
-    do throws(ElevenLabsError) {
+  public func deleteVoice(_ id: String) async throws(ProviderError) -> Bool {
+    do throws(ProviderError) {
       _ = try await send(request(.delete, Self.path(of: id)))
       return true
     } catch {
@@ -77,9 +78,9 @@ public final class ElevenLabsClient: Sendable {
   }
 
   /// A voice by its id; nil when there is none.
-  public func voice(_ id: String) async throws(ElevenLabsError) -> Voice? {
+  public func voice(_ id: String) async throws(ProviderError) -> Voice? {
     let response: HTTPResponse
-    do throws(ElevenLabsError) { response = try await send(request(.get, Self.path(of: id))) } catch {
+    do throws(ProviderError) { response = try await send(request(.get, Self.path(of: id))) } catch {
       guard error.code == .voiceNotFound else { throw error }
       return nil
     }
@@ -88,14 +89,14 @@ public final class ElevenLabsClient: Sendable {
   }
 
   /// All voices of the account.
-  public func voices() async throws(ElevenLabsError) -> [Voice] {
+  public func voices() async throws(ProviderError) -> [Voice] {
     let response = try await send(request(.get, "/v1/voices"))
     guard let voices = (try? JSONParser.parse(response.body))?["voices"]?.array else { throw .malformed(response) }
     return voices.compactMap(Voice.init)
   }
 
   /// The voices of that name, of which there may be several.
-  public func voices(named name: String) async throws(ElevenLabsError) -> [Voice] {
+  public func voices(named name: String) async throws(ProviderError) -> [Voice] {
     try await voices().filter { $0.name == name }
   }
 
@@ -104,7 +105,7 @@ public final class ElevenLabsClient: Sendable {
   /// - Parameters:
   ///   - name: The label's name.
   ///   - value: What it has to say.
-  public func voices(labelled name: String, _ value: String) async throws(ElevenLabsError) -> [Voice] {
+  public func voices(labelled name: String, _ value: String) async throws(ProviderError) -> [Voice] {
     try await voices().filter { $0.labels[name] == value }
   }
 
@@ -119,10 +120,10 @@ public final class ElevenLabsClient: Sendable {
     return request
   }
 
-  private func send(_ request: HTTPRequest) async throws(ElevenLabsError) -> HTTPResponse {
+  private func send(_ request: HTTPRequest) async throws(ProviderError) -> HTTPResponse {
     let response: HTTPResponse
-    do { response = try await http.send(request) } catch { throw ElevenLabsError(error) }
-    guard response.status == 200 else { throw ElevenLabsError(response, unixSeconds: unixSeconds()) }
+    do { response = try await http.send(request) } catch { throw ProviderError(error) }
+    guard response.status == 200 else { throw ProviderError(response, unixSeconds: unixSeconds()) }
     return response
   }
 }

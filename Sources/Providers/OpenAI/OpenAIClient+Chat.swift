@@ -1,12 +1,13 @@
 internal import JSON
+public import OpenID
 internal import Outbound
 
 extension OpenAIClient {
   /// The next message of a chat.
   ///
-  /// - Throws: ``OpenAIError`` when there is none. An answer that is refused, cut off or no JSON is an answer: see
+  /// - Throws: ``OpenID/ProviderError`` when there is none. An answer that is refused, cut off or no JSON is an answer: see
   ///   ``ChatAnswer/outcome``.
-  public func chat(_ request: ChatRequest) async throws(OpenAIError) -> ChatAnswer {
+  public func chat(_ request: ChatRequest) async throws(ProviderError) -> ChatAnswer {
     let response = try await post(
       ChatBody(settings).document(of: request).encoded(), "application/json", to: settings.chatPath, requestID: request.requestID,
       timeout: request.timeout ?? settings.chatTimeout, deadline: request.deadline, maximumResponseSize: 4 << 20)

@@ -1,15 +1,17 @@
 internal import JSON
 internal import Multipart
+public import OpenID
 internal import Outbound
 
 extension OpenAIClient {
   /// The words of a recording.
   ///
-  /// - Throws: ``OpenAIError``; with ``OpenAIError/Code/tooLarge`` or ``OpenAIError/Code/invalidRequest`` before anything is sent when
-  ///   the recording is larger than the setting allows, or empty.
-  public func transcribe(_ request: TranscriptionRequest) async throws(OpenAIError) -> Transcription {
-    guard request.audio.count <= settings.maximumUploadSize else { throw OpenAIError(.tooLarge) }
-    guard !request.audio.isEmpty else { throw OpenAIError(.invalidRequest, reason: "empty") }
+  /// - Throws: ``OpenID/ProviderError``; with ``OpenID/ProviderError/Code/tooLarge`` or
+  ///   ``OpenID/ProviderError/Code/invalidRequest`` before anything is sent when the recording is larger than the setting allows, or
+  ///   empty.
+  public func transcribe(_ request: TranscriptionRequest) async throws(ProviderError) -> Transcription {
+    guard request.audio.count <= settings.maximumUploadSize else { throw ProviderError(.tooLarge) }
+    guard !request.audio.isEmpty else { throw ProviderError(.invalidRequest, reason: "empty") }
     var form = MultipartForm()
     form.addField("model", request.model)
     form.addField("response_format", (request.format ?? (settings.isVerbose(request.model) ? .verboseJSON : .json)).rawValue)

@@ -8,7 +8,7 @@ internal import Outbound
 /// Asks an OpenAI-compatible server for the words of a recording, or for the answer to a chat.
 ///
 /// Nothing is sent twice: a POST whose answer is lost may be paid for already. Whoever asks decides, by
-/// ``OpenAIError/isPermanent``, ``OpenAIError/mayHaveTakenEffect`` and ``OpenAIError/retryAfter``.
+/// ``OpenID/ProviderError/isPermanent``, ``OpenID/ProviderError/mayHaveTakenEffect`` and ``OpenID/ProviderError/retryAfter``.
 public final class OpenAIClient: Sendable {
   let settings: OpenAISettings
   private let http: any HTTPSending
@@ -32,7 +32,7 @@ public final class OpenAIClient: Sendable {
   func post(
     _ body: [UInt8], _ contentType: String, to path: String, requestID: String, timeout: Duration,
     deadline: MonotonicInstant?, maximumResponseSize: Int
-  ) async throws(OpenAIError) -> HTTPResponse {
+  ) async throws(ProviderError) -> HTTPResponse {
     var request = HTTPRequest(
       .post, settings.base + path,
       headers: [
@@ -47,8 +47,8 @@ public final class OpenAIClient: Sendable {
     request.maximumResponseSize = maximumResponseSize
     request.retry = RetryPolicy.never
     let response: HTTPResponse
-    do { response = try await http.send(request) } catch { throw OpenAIError(error) }
-    guard response.status == 200 else { throw OpenAIError(response, unixSeconds: unixSeconds()) }
+    do { response = try await http.send(request) } catch { throw ProviderError(error) }
+    guard response.status == 200 else { throw ProviderError(response, unixSeconds: unixSeconds()) }
     return response
   }
 }

@@ -8,10 +8,10 @@ import Testing
   struct Case: Sendable {
     let status: Int
     let body: String
-    let code: ElevenLabsError.Code
+    let code: ProviderError.Code
     let reason: String?
 
-    init(_ status: Int, _ body: String, _ code: ElevenLabsError.Code, _ reason: String? = nil) {
+    init(_ status: Int, _ body: String, _ code: ProviderError.Code, _ reason: String? = nil) {
       (self.status, self.body, self.code, self.reason) = (status, body, code, reason)
     }
   }
@@ -48,9 +48,9 @@ import Testing
   func forms(_ test: Case) async throws {
     let script = ScriptedHTTP(test.status, test.body, headers: ["Retry-After": "4"])
     let error = try #require(
-      await #expect(throws: ElevenLabsError.self) { try await Self.client(script).addVoice(Self.voice) })
+      await #expect(throws: ProviderError.self) { try await Self.client(script).addVoice(Self.voice) })
     #expect(error.code == test.code && error.reason == test.reason && error.status == test.status)
-    let passing: Set<ElevenLabsError.Code> = [.rateLimited, .concurrencyLimited, .overloaded, .serverFailed]
+    let passing: Set<ProviderError.Code> = [.rateLimited, .concurrencyLimited, .overloaded, .serverFailed]
     #expect(error.isPermanent == !passing.contains(error.code) && error.retryAfter == (error.isPermanent ? nil : .seconds(4)))
     #expect(error.mayHaveTakenEffect == (error.code == .serverFailed))
     #expect(!"\(error)".contains("planted") && script.requests.count == 1)
@@ -62,10 +62,10 @@ import Testing
       (.connectFailed, .unreachable, false), (.circuitOpen, .circuitOpen, false), (.timeout, .timeout, true),
       (.connectionLost, .connectionLost, true), (.tlsFailed, .unreachable, false), (.refusedURL, .misconfigured, false),
       (.responseTooLarge, .malformedAnswer, true), (.cancelled, .cancelled, true),
-    ] as [(OutboundError.Code, ElevenLabsError.Code, Bool)])
-  func transport(cause: OutboundError.Code, code: ElevenLabsError.Code, mayHaveTakenEffect: Bool) async throws {
+    ] as [(OutboundError.Code, ProviderError.Code, Bool)])
+  func transport(cause: OutboundError.Code, code: ProviderError.Code, mayHaveTakenEffect: Bool) async throws {
     let script = ScriptedHTTP(.failure(OutboundError(cause, "POST")))
-    let error = await #expect(throws: ElevenLabsError.self) { try await Self.client(script).addVoice(Self.voice) }
+    let error = await #expect(throws: ProviderError.self) { try await Self.client(script).addVoice(Self.voice) }
     #expect(error?.code == code && error?.mayHaveTakenEffect == mayHaveTakenEffect && script.requests.count == 1)
   }
 
@@ -73,9 +73,9 @@ import Testing
   func wrongPath() async throws {
     for body in [#"{"detail":"Not Found"}"#, "<html>not here</html>", ""] {
       let client = Self.client(ScriptedHTTP(404, body))
-      let error = await #expect(throws: ElevenLabsError.self) { try await client.deleteVoice("v") }
+      let error = await #expect(throws: ProviderError.self) { try await client.deleteVoice("v") }
       #expect(error?.code == .refused)
-      await #expect(throws: ElevenLabsError.self) { try await client.voice("v") }
+      await #expect(throws: ProviderError.self) { try await client.voice("v") }
     }
     let gone = Self.client(ScriptedHTTP(404, #"{"detail":{"status":"voice_does_not_exist"}}"#))
     #expect(try await !gone.deleteVoice("v"))
@@ -112,14 +112,14 @@ import Testing
         },
         requestID: "r")
     }
-    let cases: [(NewVoice, ElevenLabsError.Code?)] = [
+    let cases: [(NewVoice, ProviderError.Code?)] = [
       (voice(25, 10), nil), (voice(26, 10), .tooLarge), (voice(2, 5 << 20), nil), (voice(1, 10 << 20 + 1), .tooLarge),
       (voice(0, 0), .invalidRequest), (voice(1, 0), .invalidRequest),
     ]
     for (voice, code) in cases {
       let script = ScriptedHTTP(200, #"{"voice_id":"v"}"#)
       if let code {
-        let error = await #expect(throws: ElevenLabsError.self) { try await Self.client(script).addVoice(voice) }
+        let error = await #expect(throws: ProviderError.self) { try await Self.client(script).addVoice(voice) }
         #expect(error?.code == code && script.requests.isEmpty)
       } else {
         #expect(try await Self.client(script).addVoice(voice).id == "v")
@@ -129,7 +129,7 @@ import Testing
 
   @Test("An answer that names no voice may have made one", arguments: ["", "{}", #"{"voice_id":""}"#, "[]"])
   func unreadable(body: String) async throws {
-    let error = await #expect(throws: ElevenLabsError.self) {
+    let error = await #expect(throws: ProviderError.self) {
       try await Self.client(ScriptedHTTP(200, body)).addVoice(Self.voice)
     }
     #expect(error?.code == .malformedAnswer && error?.mayHaveTakenEffect == true)

@@ -1,5 +1,6 @@
 import ElevenLabsProvider
 import JSON
+import OpenID
 import Outbound
 import TestSandbox
 import Testing
@@ -26,8 +27,8 @@ import Testing
     return voice
   }
 
-  private static func failure(_ client: ElevenLabsClient, _ voice: NewVoice) async throws -> ElevenLabsError {
-    try #require(await #expect(throws: ElevenLabsError.self) { try await client.addVoice(voice) })
+  private static func failure(_ client: ElevenLabsClient, _ voice: NewVoice) async throws -> ProviderError {
+    try #require(await #expect(throws: ProviderError.self) { try await client.addVoice(voice) })
   }
 
   @Test("A voice is made, found by id, name and label, removed, and gone; removing it again is no error")
@@ -72,7 +73,7 @@ import Testing
     try await SandboxProcess.run { sandbox in
       let client = Self.client(sandbox)
       #expect(try await Self.failure(Self.client(sandbox, key: "wrong"), Self.voice()).code == .unauthorized)
-      let faults: [(JSONObject, ElevenLabsError.Code)] = [
+      let faults: [(JSONObject, ProviderError.Code)] = [
         (["status": 401, "code": "quota_exceeded"], .quotaExceeded), (["status": 429], .rateLimited),
         (["status": 429, "code": "concurrent_limit_exceeded"], .concurrencyLimited), (["status": 503], .overloaded),
         (["status": 400, "code": "can_not_use_instant_voice_cloning"], .cloningNotAllowed), (["status": 500], .serverFailed),

@@ -9,10 +9,10 @@ import Testing
   struct Case: Sendable {
     let status: Int
     let body: String
-    let code: OpenAIError.Code
+    let code: ProviderError.Code
     let reason: String?
 
-    init(_ status: Int, _ body: String, _ code: OpenAIError.Code, _ reason: String? = nil) {
+    init(_ status: Int, _ body: String, _ code: ProviderError.Code, _ reason: String? = nil) {
       (self.status, self.body, self.code, self.reason) = (status, body, code, reason)
     }
   }
@@ -20,10 +20,10 @@ import Testing
   private static func error(
     _ http: ScriptedHTTP, _ settings: OpenAISettings = .init(base: "https://ai.example/v1", key: "sk-planted")
   )
-    async -> OpenAIError?
+    async -> ProviderError?
   {
     let client = OpenAIClient(settings, over: http, unixSeconds: { 784_111_777 })
-    return await #expect(throws: OpenAIError.self) {
+    return await #expect(throws: ProviderError.self) {
       try await client.chat(ChatRequest(model: "gpt-4o", messages: [.init(.user, "my secret")], requestID: "r1"))
     }
   }
@@ -53,7 +53,7 @@ import Testing
     let http = ScriptedHTTP(test.status, test.body, headers: ["x-request-id": "req_1"])
     let error = try #require(await Self.error(http))
     #expect(error.code == test.code && error.reason == test.reason && error.status == test.status && error.requestID == "req_1")
-    let permanent: Set<OpenAIError.Code> = [
+    let permanent: Set<ProviderError.Code> = [
       .contextTooLong, .invalidRequest, .unauthorized, .quotaExceeded, .forbidden, .modelNotFound, .tooLarge, .refused,
     ]
     #expect(error.isPermanent == permanent.contains(error.code))
@@ -71,8 +71,8 @@ import Testing
       (.connectionLost, .connectionLost, false, true),
       (.responseTooLarge, .malformedAnswer, false, true), (.malformedResponse, .malformedAnswer, false, true),
       (.transportFailed, .connectionLost, false, true), (.cancelled, .cancelled, false, true),
-    ] as [(OutboundError.Code, OpenAIError.Code, Bool, Bool)])
-  func transport(cause: OutboundError.Code, code: OpenAIError.Code, isPermanent: Bool, mayHaveTakenEffect: Bool) async throws {
+    ] as [(OutboundError.Code, ProviderError.Code, Bool, Bool)])
+  func transport(cause: OutboundError.Code, code: ProviderError.Code, isPermanent: Bool, mayHaveTakenEffect: Bool) async throws {
     let http = ScriptedHTTP(.failure(OutboundError(cause, "POST", retryAfter: .seconds(7))))
     let error = try #require(await Self.error(http))
     #expect(error.code == code && error.isPermanent == isPermanent && error.mayHaveTakenEffect == mayHaveTakenEffect)
@@ -117,7 +117,7 @@ import Testing
     let error = try #require(await Self.error(ScriptedHTTP(200, body)))
     #expect(error.code == .malformedAnswer && error.mayHaveTakenEffect && !error.isPermanent && error.status == 200)
     let client = OpenAIClient(.init(base: "https://ai.example/v1", key: ""), over: ScriptedHTTP(200, body))
-    let other = await #expect(throws: OpenAIError.self) {
+    let other = await #expect(throws: ProviderError.self) {
       try await client.transcribe(.init(model: "m", audio: [1], filename: "a.wav", mediaType: "audio/wav", requestID: "r"))
     }
     #expect(other?.code == .malformedAnswer)

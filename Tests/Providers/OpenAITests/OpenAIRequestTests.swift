@@ -153,13 +153,13 @@ import Testing
   @Test("A recording at the limit is sent, one byte more and none at all are not")
   func limits() async throws {
     let settings = Self.settings { $0.maximumUploadSize = 1000 }
-    for (size, code) in [(1000, nil), (1001, .tooLarge), (0, .invalidRequest)] as [(Int, OpenAIError.Code?)] {
+    for (size, code) in [(1000, nil), (1001, .tooLarge), (0, .invalidRequest)] as [(Int, ProviderError.Code?)] {
       let http = ScriptedHTTP(200, #"{"text":"x"}"#)
       let client = OpenAIClient(settings, over: http)
       let request = TranscriptionRequest(
         model: "m", audio: [UInt8](repeating: 1, count: size), filename: "a.wav", mediaType: "audio/wav", requestID: "r")
       if let code {
-        let error = await #expect(throws: OpenAIError.self) { try await client.transcribe(request) }
+        let error = await #expect(throws: ProviderError.self) { try await client.transcribe(request) }
         #expect(error?.code == code && error?.isPermanent == true && error?.mayHaveTakenEffect == false && http.requests.isEmpty)
       } else {
         #expect(try await client.transcribe(request).text == "x")

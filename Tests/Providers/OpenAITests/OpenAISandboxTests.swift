@@ -1,6 +1,7 @@
 import JOSE
 import JSON
 import OpenAIProvider
+import OpenID
 import Outbound
 import TestSandbox
 import Testing
@@ -30,8 +31,8 @@ import Testing
     SHA256.digest(request.audio).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
-  private static func failure(_ client: OpenAIClient, _ request: TranscriptionRequest) async throws -> OpenAIError {
-    try #require(await #expect(throws: OpenAIError.self) { try await client.transcribe(request) })
+  private static func failure(_ client: OpenAIClient, _ request: TranscriptionRequest) async throws -> ProviderError {
+    try #require(await #expect(throws: ProviderError.self) { try await client.transcribe(request) })
   }
 
   @Test("Words come back by both kinds of model, silence is an empty text, and each request is paid for once")
@@ -112,7 +113,7 @@ import Testing
       let asking = Task { try await client.transcribe(Self.recording(5, id: "held")) }
       try await sandbox.awaitHeld(1)
       asking.cancel()
-      let given = try #require(await #expect(throws: OpenAIError.self) { try await asking.value })
+      let given = try #require(await #expect(throws: ProviderError.self) { try await asking.value })
       #expect(given.code == .cancelled && given.mayHaveTakenEffect)
       let effects = try await sandbox.effects("transcriptions")
       #expect(effects["paid"] == 2 && effects["paidTwice"] == 0 && effects["byRequestId"]?["held"] == 1)
@@ -199,7 +200,7 @@ import Testing
   func refusedChats() async throws {
     try await SandboxProcess.run { sandbox in
       let client = Self.client(sandbox)
-      let long = await #expect(throws: OpenAIError.self) {
+      let long = await #expect(throws: ProviderError.self) {
         try await client.chat(Self.chat(String(repeating: "word ", count: 110_000)))
       }
       #expect(long?.code == .contextTooLong && long?.reason == "context_length_exceeded" && long?.isPermanent == true)
@@ -208,7 +209,7 @@ import Testing
       var misnamed = Self.chat()
       misnamed.schema = ChatSchema(name: "a b", schema: Self.schema.schema)
       for request in [loose, misnamed] {
-        let error = await #expect(throws: OpenAIError.self) { try await client.chat(request) }
+        let error = await #expect(throws: ProviderError.self) { try await client.chat(request) }
         #expect(error?.code == .invalidRequest)
       }
       let effects = try await sandbox.effects("chats")

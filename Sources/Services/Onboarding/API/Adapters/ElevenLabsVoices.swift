@@ -1,6 +1,7 @@
 internal import ElevenLabsProvider
 internal import EventLoop
 internal import OnboardingDomain
+internal import OpenID
 
 /// Voices at ElevenLabs. Each carries the key that it was asked for under, by which it is found when the answer was lost.
 struct ElevenLabsVoices: VoiceCloning {
@@ -11,14 +12,14 @@ struct ElevenLabsVoices: VoiceCloning {
   func clone(
     _ name: String, of samples: [SpokenSample], key: String, by deadline: ContinuousClock.Instant
   ) async throws(ProviderFailure) -> String {
-    do throws(ElevenLabsError) {
+    do throws(ProviderError) {
       if let made = try await client.voices(labelled: Self.label, key).first { return made.id }
       var voice = NewVoice(
         name: name, samples: samples.map { .init(filename: $0.filename, mediaType: $0.mediaType, bytes: $0.bytes) },
         requestID: key)
       voice.labels = [Self.label: key]
       let left = deadline - .now
-      guard left > .zero else { throw ElevenLabsError(.timeout) }
+      guard left > .zero else { throw ProviderError(.timeout) }
       voice.deadline = MonotonicInstant.now().advanced(by: left)
       return try await client.addVoice(voice).id
     } catch {
@@ -27,20 +28,12 @@ struct ElevenLabsVoices: VoiceCloning {
   }
 
   func voices(under key: String) async throws(ProviderFailure) -> [String] {
-    do throws(ElevenLabsError) { return try await client.voices(labelled: Self.label, key).map(\.id) } catch {
+    do throws(ProviderError) { return try await client.voices(labelled: Self.label, key).map(\.id) } catch {
       throw ProviderFailure(error)
     }
   }
 
   func delete(_ voice: String) async throws(ProviderFailure) {
-    do throws(ElevenLabsError) { _ = try await client.deleteVoice(voice) } catch { throw ProviderFailure(error) }
-  }
-}
-
-extension ProviderFailure {
-  init(_ error: ElevenLabsError) {
-    self.init(
-      error.code.description, isTemporary: !error.isPermanent, retryAfter: error.retryAfter,
-      mayHaveTakenEffect: error.mayHaveTakenEffect, error.description)
+    do throws(ProviderError) { _ = try await client.deleteVoice(voice) } catch { throw ProviderFailure(error) }
   }
 }

@@ -1,6 +1,7 @@
 internal import JSON
 internal import OnboardingDomain
 internal import OpenAIProvider
+internal import OpenID
 
 /// A transcription endpoint of OpenAI's kind.
 struct OpenAITranscriber: Transcribing {
@@ -13,7 +14,7 @@ struct OpenAITranscriber: Transcribing {
     var request = TranscriptionRequest(
       model: model, audio: sample.bytes, filename: sample.filename, mediaType: sample.mediaType, requestID: key)
     request.language = language
-    do throws(OpenAIError) { return try await client.transcribe(request).text } catch { throw ProviderFailure(error) }
+    do throws(ProviderError) { return try await client.transcribe(request).text } catch { throw ProviderFailure(error) }
   }
 }
 
@@ -28,7 +29,7 @@ struct OpenAIExtractor: IdentityExtracting {
     request.schema = ChatSchema(name: "identity", schema: Self.schema)
     request.maximumTokens = 8_000
     let answer: ChatAnswer
-    do throws(OpenAIError) { answer = try await client.chat(request) } catch { throw ProviderFailure(error) }
+    do throws(ProviderError) { answer = try await client.chat(request) } catch { throw ProviderFailure(error) }
     switch answer.outcome {
     case .document(let document): return Self.conclusions(document)
     case .refusal: throw ProviderFailure("refused_by_model", isTemporary: false)
@@ -63,11 +64,5 @@ extension OpenAIExtractor {
       return Conclusion(
         member.name, value, quote: entry["quote"]?.string ?? "", step: Int(entry["step"]?.int64 ?? 0))
     }
-  }
-}
-
-extension ProviderFailure {
-  init(_ error: OpenAIError) {
-    self.init(error.code.description, isTemporary: !error.isPermanent, retryAfter: error.retryAfter, error.description)
   }
 }

@@ -1,28 +1,31 @@
-/// Why a server gave no answer that can be used. Nothing in it is secret, and nothing of what was asked is in it.
-public struct OpenAIError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The kind of failure.
+package import Outbound
+
+/// Why a provider gave no answer that can be used. Nothing in it is secret, and nothing of what was asked is in it.
+public struct ProviderError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The kind of failure. Those that every provider has stand here; a provider adds its own beside its client.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     /// The name in logs and metrics.
     public let description: String
     /// Whether the same request will fail again.
-    let isPermanent: Bool
+    public let isPermanent: Bool
 
-    private init(_ description: String, isPermanent: Bool) {
+    /// A kind of failure.
+    ///
+    /// - Parameters:
+    ///   - description: The name in logs and metrics.
+    ///   - isPermanent: Whether the same request will fail again.
+    public init(_ description: String, isPermanent: Bool) {
       self.description = description
       self.isPermanent = isPermanent
     }
 
     /// The request has no form that the server takes.
     public static let invalidRequest = Code("invalid_request", isPermanent: true)
-    /// What was asked is longer than the model can read.
-    public static let contextTooLong = Code("context_too_long", isPermanent: true)
     /// The key is wrong.
     public static let unauthorized = Code("unauthorized", isPermanent: true)
     /// The key may not do this, or not from here.
     public static let forbidden = Code("forbidden", isPermanent: true)
-    /// There is no such model, or none for this key.
-    public static let modelNotFound = Code("model_not_found", isPermanent: true)
-    /// The recording is larger than the server takes.
+    /// What is sent is larger, or more, than the server takes.
     public static let tooLarge = Code("too_large", isPermanent: true)
     /// The account has nothing left to pay with. Waiting does not help.
     public static let quotaExceeded = Code("quota_exceeded", isPermanent: true)
@@ -32,12 +35,10 @@ public struct OpenAIError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let misconfigured = Code("misconfigured", isPermanent: true)
     /// Too much was asked of late; `retryAfter` says when to come back, where the server did.
     public static let rateLimited = Code("rate_limited", isPermanent: false)
-    /// The server has too much to do, or is still loading the model.
+    /// The server has too much to do, or is still loading.
     public static let overloaded = Code("overloaded", isPermanent: false)
     /// The server broke.
     public static let serverFailed = Code("server_failed", isPermanent: false)
-    /// Another request was in the way (409), or this one took too long to arrive (408).
-    public static let conflict = Code("conflict", isPermanent: false)
     /// The time was up.
     public static let timeout = Code("timeout", isPermanent: false)
     /// Nobody there, or nobody who can be trusted.
@@ -84,6 +85,22 @@ public struct OpenAIError: Error, Sendable, Hashable, CustomStringConvertible {
     self.retryAfter = retryAfter
     self.requestID = requestID
     self.mayHaveTakenEffect = mayHaveTakenEffect
+  }
+
+  /// Why there was no answer.
+  package init(_ error: OutboundError) {
+    let code: Code =
+      switch error.code {
+      case .refusedURL, .invalidRequest, .tooManyRedirects: .misconfigured
+      case .circuitOpen: .circuitOpen
+      // Whom we do not trust now we may trust again: certificates are renewed.
+      case .connectFailed, .tlsFailed: .unreachable
+      case .timeout: .timeout
+      case .responseTooLarge, .malformedResponse: .malformedAnswer
+      case .cancelled: .cancelled
+      default: .connectionLost
+      }
+    self.init(code, retryAfter: error.retryAfter, mayHaveTakenEffect: error.mayHaveBeenReceived)
   }
 
   /// Whether there is no use in sending the same request again.

@@ -1,24 +1,17 @@
 internal import JSON
-internal import OpenID
+public import OpenID
 internal import Outbound
 
-extension OpenAIError {
-  /// Why there was no answer.
-  init(_ error: OutboundError) {
-    let code: Code =
-      switch error.code {
-      case .refusedURL, .invalidRequest, .tooManyRedirects: .misconfigured
-      case .circuitOpen: .circuitOpen
-      // Whom we do not trust now we may trust again: certificates are renewed.
-      case .connectFailed, .tlsFailed: .unreachable
-      case .timeout: .timeout
-      case .responseTooLarge, .malformedResponse: .malformedAnswer
-      case .cancelled: .cancelled
-      default: .connectionLost
-      }
-    self.init(code, retryAfter: error.retryAfter, mayHaveTakenEffect: error.mayHaveBeenReceived)
-  }
+extension ProviderError.Code {
+  /// What was asked is longer than the model can read.
+  public static let contextTooLong = Self("context_too_long", isPermanent: true)
+  /// There is no such model, or none for this key.
+  public static let modelNotFound = Self("model_not_found", isPermanent: true)
+  /// Another request was in the way (409), or this one took too long to arrive (408).
+  public static let conflict = Self("conflict", isPermanent: false)
+}
 
+extension ProviderError {
   /// What a status other than 200 means. Its message is left where it is: it may quote what was asked.
   init(_ response: HTTPResponse, unixSeconds: Int64) {
     // whisper.cpp's errors are a text; a proxy's are no JSON at all.
@@ -49,8 +42,8 @@ extension OpenAIError {
   }
 
   /// An answer with status 200 that cannot be read: it is paid for.
-  static func malformed(_ response: HTTPResponse, _ what: String) -> OpenAIError {
-    OpenAIError(
+  static func malformed(_ response: HTTPResponse, _ what: String) -> ProviderError {
+    ProviderError(
       .malformedAnswer, status: response.status, reason: what, requestID: response.requestID, mayHaveTakenEffect: true)
   }
 }

@@ -1,29 +1,25 @@
 internal import JSON
-internal import OpenID
+public import OpenID
 internal import Outbound
 
-extension ElevenLabsError {
-  /// Why there was no answer.
-  init(_ error: OutboundError) {
-    let code: Code =
-      switch error.code {
-      case .refusedURL, .invalidRequest, .tooManyRedirects: .misconfigured
-      case .circuitOpen: .circuitOpen
-      // Whom we do not trust now we may trust again: certificates are renewed.
-      case .connectFailed, .tlsFailed: .unreachable
-      case .timeout: .timeout
-      case .responseTooLarge, .malformedResponse: .malformedAnswer
-      case .cancelled: .cancelled
-      default: .connectionLost
-      }
-    self.init(code, retryAfter: error.retryAfter, mayHaveTakenEffect: error.mayHaveBeenReceived)
-  }
+extension ProviderError.Code {
+  /// The account has as many voices as it may have.
+  public static let voiceLimitReached = Self("voice_limit_reached", isPermanent: true)
+  /// The account may not clone voices.
+  public static let cloningNotAllowed = Self("cloning_not_allowed", isPermanent: true)
+  /// There is no such voice.
+  public static let voiceNotFound = Self("voice_not_found", isPermanent: true)
+  /// Too much is under way at once: come back when something of ours is done.
+  public static let concurrencyLimited = Self("concurrency_limited", isPermanent: false)
+}
 
+extension ProviderError {
   /// What a status other than 200 means. The server's own name counts first: one and the same is sent with several statuses.
   init(_ response: HTTPResponse, unixSeconds: Int64) {
     let detail = Detail(response)
     let code: Code =
       switch detail.name {
+      // Told with status 401, and no wrong key.
       case "quota_exceeded": .quotaExceeded
       case "voice_limit_reached": .voiceLimitReached
       case "can_not_use_instant_voice_cloning": .cloningNotAllowed
@@ -57,8 +53,8 @@ extension ElevenLabsError {
   }
 
   /// An answer with status 200 that cannot be read.
-  static func malformed(_ response: HTTPResponse) -> ElevenLabsError {
-    ElevenLabsError(.malformedAnswer, status: response.status, mayHaveTakenEffect: true)
+  static func malformed(_ response: HTTPResponse) -> ProviderError {
+    ProviderError(.malformedAnswer, status: response.status, mayHaveTakenEffect: true)
   }
 
   /// The `detail` of an error in its three forms: an object with `code` (new) or `status` (old), a list of faults, a text. Messages are
