@@ -33,12 +33,19 @@ extension ProviderError {
       case 500...: .serverFailed
       default: .refused
       }
+    // The server knows more than its status tells, and OpenAI's own clients obey it.
+    let isPermanent =
+      switch response.headers["x-should-retry"] {
+      case "true": false
+      case "false": true
+      default: code.isPermanent
+      }
     self.init(
       code, status: response.status, reason: names.first,
-      retryAfter: code.isPermanent ? nil : RateLimitReset.wait(response.headers, unixSeconds: unixSeconds),
+      retryAfter: isPermanent ? nil : RateLimitReset.wait(response.headers, unixSeconds: unixSeconds),
       requestID: response.requestID,
       // A gateway answers 502 and 504 for a server that may be done; 503 and 529 turn requests away before they begin.
-      mayHaveTakenEffect: code == .serverFailed)
+      mayHaveTakenEffect: code == .serverFailed, isPermanent: isPermanent)
   }
 
   /// An answer with status 200 that cannot be read: it is paid for.

@@ -6,7 +6,7 @@ public struct ProviderError: Error, Sendable, Hashable, CustomStringConvertible 
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     /// The name in logs and metrics.
     public let description: String
-    /// Whether the same request will fail again.
+    /// Whether the same request will fail again, unless the server says otherwise.
     public let isPermanent: Bool
 
     /// A kind of failure.
@@ -65,6 +65,8 @@ public struct ProviderError: Error, Sendable, Hashable, CustomStringConvertible 
   public let requestID: String?
   /// Whether the server may have done the work, and taken the money, though its answer is lost.
   public let mayHaveTakenEffect: Bool
+  /// Whether there is no use in sending the same request again.
+  public let isPermanent: Bool
 
   /// An error.
   ///
@@ -75,9 +77,10 @@ public struct ProviderError: Error, Sendable, Hashable, CustomStringConvertible 
   ///   - retryAfter: When another attempt makes sense.
   ///   - requestID: The server's id of the request.
   ///   - mayHaveTakenEffect: Whether the work may have been done.
+  ///   - isPermanent: Whether the same request will fail again, where the server says so; nil for what the kind says.
   public init(
     _ code: Code, status: Int? = nil, reason: String? = nil, retryAfter: Duration? = nil, requestID: String? = nil,
-    mayHaveTakenEffect: Bool = false
+    mayHaveTakenEffect: Bool = false, isPermanent: Bool? = nil
   ) {
     self.code = code
     self.status = status
@@ -85,6 +88,7 @@ public struct ProviderError: Error, Sendable, Hashable, CustomStringConvertible 
     self.retryAfter = retryAfter
     self.requestID = requestID
     self.mayHaveTakenEffect = mayHaveTakenEffect
+    self.isPermanent = isPermanent ?? code.isPermanent
   }
 
   /// Why there was no answer.
@@ -102,9 +106,6 @@ public struct ProviderError: Error, Sendable, Hashable, CustomStringConvertible 
       }
     self.init(code, retryAfter: error.retryAfter, mayHaveTakenEffect: error.mayHaveBeenReceived)
   }
-
-  /// Whether there is no use in sending the same request again.
-  public var isPermanent: Bool { code.isPermanent }
 
   /// The kind, the status and the server's name for the error.
   public var description: String {

@@ -101,6 +101,17 @@ import Testing
   }
 
   @Test(
+    "Where the server says whether to come back, that counts and not the status",
+    arguments: [
+      (400, "true", false), (404, "true", false), (409, "false", true), (429, "false", true), (500, "false", true),
+      (503, "true", false), (500, "perhaps", false), (401, "", true),
+    ])
+  func told(status: Int, word: String, isPermanent: Bool) async throws {
+    let error = try #require(await Self.error(ScriptedHTTP(status, "{}", headers: ["x-should-retry": word, "retry-after": "7"])))
+    #expect(error.isPermanent == isPermanent && error.retryAfter == (isPermanent ? nil : .seconds(7)))
+  }
+
+  @Test(
     "A reset is a number with a unit, or several from large to small",
     arguments: [
       ("250ms", .milliseconds(250)), ("1s", .seconds(1)), ("7.66s", .milliseconds(7660)), ("6m0s", .seconds(360)),
