@@ -2273,7 +2273,7 @@ public enum OnboardingService {
       service: "parley.onboarding.v1.OnboardingService", name: "ReExtract", kind: .unary, access: .subscribed, idempotency: .idempotent,
       limits: [MethodLimit("extractions", per: .user, perMinute: 1, burst: 5)]
     )
-    /// Writes down what is said in a recording of up to 25 MiB. Nothing of it is kept.
+    /// Writes down what is said in a recording of up to 25 MiB less 4 KiB. Nothing of it is kept.
     public static let transcribe: MethodDescriptor<TranscribeRequest, TranscribeResponse> = .init(
       service: "parley.onboarding.v1.OnboardingService", name: "Transcribe", kind: .unary, access: .subscribed, idempotency: .noSideEffects,
       limits: [MethodLimit("transcriptions", per: .user, perMinute: 6, burst: 12)]
@@ -2311,7 +2311,7 @@ public enum OnboardingService {
     /// Has the caller's stored answers understood once more. NOT_FOUND when there are none;
     /// ABORTED `ANSWERS_CHANGED` when newer ones came meanwhile.
     func reExtract(_ request: consuming ReExtractRequest, _ call: CallContext) async throws -> ReExtractResponse
-    /// Writes down what is said in a recording of up to 25 MiB. Nothing of it is kept.
+    /// Writes down what is said in a recording of up to 25 MiB less 4 KiB. Nothing of it is kept.
     func transcribe(_ request: consuming TranscribeRequest, _ call: CallContext) async throws -> TranscribeResponse
   }
 
@@ -2407,7 +2407,7 @@ public enum OnboardingService {
       try await channel.unary(Methods.reExtract, request, options).message
     }
 
-    /// Writes down what is said in a recording of up to 25 MiB. Nothing of it is kept.
+    /// Writes down what is said in a recording of up to 25 MiB less 4 KiB. Nothing of it is kept.
     public func transcribe(_ request: TranscribeRequest = .init(), options: CallOptions = .init()) async throws(RPCError) -> TranscribeResponse {
       try await channel.unary(Methods.transcribe, request, options).message
     }

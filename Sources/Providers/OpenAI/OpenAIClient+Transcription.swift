@@ -7,8 +7,8 @@ extension OpenAIClient {
   /// The words of a recording.
   ///
   /// - Throws: ``OpenID/ProviderError``; with ``OpenID/ProviderError/Code/tooLarge`` or
-  ///   ``OpenID/ProviderError/Code/invalidRequest`` before anything is sent when the recording is larger than the setting allows, or
-  ///   empty.
+  ///   ``OpenID/ProviderError/Code/invalidRequest`` before anything is sent when the form with the recording is larger than the
+  ///   setting allows, or the recording empty.
   public func transcribe(_ request: TranscriptionRequest) async throws(ProviderError) -> Transcription {
     guard request.audio.count <= settings.maximumUploadSize else { throw ProviderError(.tooLarge) }
     guard !request.audio.isEmpty else { throw ProviderError(.invalidRequest, reason: "empty") }
@@ -21,6 +21,7 @@ extension OpenAIClient {
     // Last, so that a server that reads as it receives knows what to do with it.
     form.addFile("file", filename: request.filename, mediaType: request.mediaType, request.audio)
     let content = form.encoded()
+    guard content.body.count <= settings.maximumUploadSize else { throw ProviderError(.tooLarge) }
     let response = try await post(
       content.body, content.contentType, to: settings.transcriptionPath, requestID: request.requestID,
       timeout: request.timeout ?? settings.transcriptionTimeout, deadline: request.deadline, maximumResponseSize: 8 << 20)

@@ -39,7 +39,7 @@ public struct OpenAISettings: Sendable {
   public var chatPath = "/chat/completions"
   /// One more header field that is to carry a request's id, for a server that knows repeated requests by it. OpenAI does not.
   public var idempotencyHeader: String?
-  /// The largest recording, in bytes. A larger one is not sent.
+  /// The largest form with a recording, in bytes: servers count all that they are sent. A larger one is not.
   public var maximumUploadSize = 25 << 20
   /// How long a transcription may take, unless its request says otherwise.
   public var transcriptionTimeout = Duration.seconds(120)

@@ -150,9 +150,13 @@ import Testing
     #expect(other.text == "" && other.usage == .tokens(input: 14, output: 2) && other.duration == .milliseconds(8500))
   }
 
-  @Test("A recording at the limit is sent, one byte more and none at all are not")
+  @Test("A form at the limit is sent with its recording; one byte more of it, and no recording at all, are not")
   func limits() async throws {
-    let settings = Self.settings { $0.maximumUploadSize = 1000 }
+    let probe = ScriptedHTTP(200, #"{"text":"x"}"#)
+    _ = try await OpenAIClient(Self.settings(), over: probe).transcribe(
+      .init(model: "m", audio: [UInt8](repeating: 1, count: 1000), filename: "a.wav", mediaType: "audio/wav", requestID: "r"))
+    let whole = try #require(probe.requests.first?.body).count
+    let settings = Self.settings { $0.maximumUploadSize = whole }
     for (size, code) in [(1000, nil), (1001, .tooLarge), (0, .invalidRequest)] as [(Int, ProviderError.Code?)] {
       let http = ScriptedHTTP(200, #"{"text":"x"}"#)
       let client = OpenAIClient(settings, over: http)

@@ -86,12 +86,15 @@ import Testing
     }
   }
 
-  @Test("A recording of 25 MiB passes, and one byte more is refused by the server as by the client")
+  @Test("A request of 25 MiB passes, its form included, and one byte more is refused by the server as by the client")
   func sizes() async throws {
+    let probe = ScriptedHTTP(200, #"{"text":"x"}"#)
+    _ = try await OpenAIClient(.init(base: "https://ai.example", key: "k"), over: probe).transcribe(Self.recording(3))
+    let around = try #require(probe.requests.first?.body).count - Self.recording(3).audio.count
     try await SandboxProcess.run { sandbox in
       let client = Self.client(sandbox) { $0.maximumUploadSize = 26 << 20 }
       var request = Self.recording(3)
-      request.audio = [UInt8](repeating: 7, count: 25 << 20)
+      request.audio = [UInt8](repeating: 7, count: (25 << 20) - around)
       #expect(try await client.transcribe(request).text.hasPrefix("words of "))
       request.audio.append(7)
       let server = try await Self.failure(client, request)

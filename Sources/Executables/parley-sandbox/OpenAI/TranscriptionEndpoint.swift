@@ -5,6 +5,7 @@ import RPCServer
 
 /// A recording whose words are asked for, read as strictly as can be: what OpenAI would ignore is refused, since it is a mistake.
 struct TranscriptionEndpoint {
+  /// Of the whole request, not of the recording alone.
   private static let maximumSize = 25 << 20
   private static let extensions: Set<String> = ["flac", "m4a", "mp3", "mp4", "mpeg", "mpga", "oga", "ogg", "wav", "webm"]
   private static let fields: Set<String> = ["file", "model", "language", "prompt", "response_format", "temperature"]
@@ -16,6 +17,11 @@ struct TranscriptionEndpoint {
   private let language: String?
 
   init(_ request: HTTPServerRequest) throws(OpenAIRefusal) {
+    guard request.body.count <= Self.maximumSize else {
+      throw OpenAIRefusal(
+        status: 413, code: nil,
+        message: "Maximum content size limit (\(Self.maximumSize)) exceeded (\(request.body.count) bytes read)")
+    }
     let form: MultipartBody
     do throws(MultipartError) {
       form = try MultipartBody(parsing: request.body, contentType: request.header("content-type") ?? "")
@@ -25,11 +31,6 @@ struct TranscriptionEndpoint {
     }
     for name in Self.fields where form.all(name).count > 1 { throw .invalid("'\(name)' comes more than once", name) }
     guard let file = form["file"], let filename = file.filename else { throw .invalid("you must provide a file", "file") }
-    guard file.bytes.count <= Self.maximumSize else {
-      throw OpenAIRefusal(
-        status: 413, code: nil,
-        message: "Maximum content size limit (\(Self.maximumSize)) exceeded (\(file.bytes.count) bytes read)")
-    }
     let ending = filename.split(separator: ".", omittingEmptySubsequences: false).dropFirst().last.map { $0.lowercased() }
     guard let ending, Self.extensions.contains(ending), file.mediaType?.isEmpty == false, !file.bytes.isEmpty else {
       throw .invalid("Invalid file format. Supported formats: \(Self.extensions.sorted())", "file")

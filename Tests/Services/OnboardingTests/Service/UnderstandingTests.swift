@@ -154,7 +154,7 @@ struct UnderstandingTests {
     withExtendedLifetime(folder) {}
   }
 
-  @Test("O-48: a recording of up to 25 MiB is written down without being kept, by RPC and by HTTP, and a larger one is refused")
+  @Test("O-48: a recording that a provider takes, its form included, is written down by RPC and HTTP, and a larger one refused")
   func large() async throws {
     try await OnboardingWorld.with { world in
       let ana = try await world.signIn("ana")
@@ -162,7 +162,7 @@ struct UnderstandingTests {
       let some = SpokenFiles.tone(bytes: 12 << 20)
       let posted = try await world.post("/transcribe/audio", some, as: ana, ["Content-Type": "audio/wav"])
       #expect(posted.status == 200 && posted.body["success"]?.bool == true, "\(posted)")
-      let most = SpokenFiles.tone(bytes: 25 << 20)
+      let most = SpokenFiles.tone(bytes: (25 << 20) - (4 << 10))
       let words = try await world.client.transcribe(.init(audio: .init(most), contentType: "audio/wav"), options: options)
       #expect(words.success && words.text.hasPrefix("words of"), "\(words)")
       let more = await #expect(throws: RPCError.self) {

@@ -6,8 +6,9 @@ public enum SubmissionLimits {
   public static let message = 64 << 20
   /// The largest recording that is kept, in bytes.
   public static let recording = 10 << 20
-  /// The largest recording that is written down without being kept, in bytes.
-  public static let transcription = 25 << 20
+  /// The largest recording that is written down without being kept, in bytes: a request of 25 MiB, which is what providers take, has
+  /// room for it and for the form around it.
+  public static let transcription = (25 << 20) - (4 << 10)
   /// The longest text answer, in bytes.
   public static let text = 64 << 10
   /// The most fields that one answer is kept as.
