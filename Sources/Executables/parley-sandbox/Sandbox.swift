@@ -120,7 +120,7 @@ final class Sandbox: Sendable {
       let started = MonotonicInstant.now()
       let requestID = request.header("x-client-request-id")
       await held.wait(route.path, isBefore: true, requestID: requestID)
-      let response = try await faults.apply(to: route) {
+      let response = try await faults.apply(to: route, request.method) {
         // Who went away while waiting asked for nothing.
         if Task.isCancelled { return .dropped }
         let isServed = request.method == route.method || route.otherMethods.contains(request.method)

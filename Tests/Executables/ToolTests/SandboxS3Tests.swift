@@ -1,5 +1,6 @@
 import Blobs
 import JOSE
+import JSON
 import Outbound
 import PostgreSQL
 import Synchronization
@@ -161,6 +162,47 @@ import Testing
         try await store.read(key, range: nil) { _ = try await $1.whole(atMost: 1000) }
       }
       #expect(error?.code == .corrupt)
+    }
+  }
+
+  @Test(
+    "What a bucket answers is told as what it means for a blob, with the bucket's own code",
+    arguments: [
+      (404, "NoSuchBucket", .refused), (404, nil, .notFound), (400, "BadDigest", .corrupt), (400, "InvalidDigest", .corrupt),
+      (400, "RequestTimeout", .unavailable), (400, nil, .refused), (400, "ExpiredToken", .refused), (403, nil, .refused),
+      (409, nil, .unavailable), (409, "ConditionalRequestConflict", .unavailable), (412, nil, .refused), (429, nil, .unavailable),
+      (500, nil, .unavailable), (503, nil, .unavailable), (503, "ServiceUnavailable", .unavailable), (301, nil, .refused),
+    ] as [(Int, String?, BlobError.Code)])
+  func answers(status: Int, code: String?, meaning: BlobError.Code) async throws {
+    let usual = [
+      301: "PermanentRedirect", 400: "InvalidRequest", 403: "AccessDenied", 404: "NoSuchKey", 409: "OperationAborted",
+      412: "PreconditionFailed", 429: "TooManyRequests", 500: "InternalError", 503: "SlowDown",
+    ]
+    try await RunningSandbox.run { running in
+      let store = try Self.store(running)
+      // Waited for by nobody: it is longer than the way out repeats anything for.
+      running.sandbox.faults.add(.init(path: S3StandIn.path, status: status, code: code, retryAfter: "17"))
+      let error = await #expect(throws: BlobError.self) { try await store.put([1], of: Self.owner, type: "a/b") }
+      let said = "put: status \(status) \(code ?? usual[status] ?? "")"
+      #expect(error?.code == meaning && error?.message == said, "\(error as Any)")
+      #expect(error?.retryAfter == (meaning == .unavailable ? .seconds(17) : nil))
+      #expect(running.sandbox.counters[S3StandIn.path].requests == 1 && running.sandbox.s3.keys.isEmpty)
+    }
+  }
+
+  @Test("A fault of one method leaves the others as they are: what was stored is not said to be while nobody can look at it")
+  func oneMethod() async throws {
+    try await RunningSandbox.run { running in
+      let store = try Self.store(running)
+      let fault: JSONObject = ["path": .string(S3StandIn.path), "method": "HEAD", "status": 503, "retryAfter": "17", "count": 1]
+      #expect(try await running.post("/sandbox/faults", fault).status == 200)
+      let error = await #expect(throws: BlobError.self) { try await store.put([1], of: Self.owner, type: "a/b") }
+      // The answer to HEAD has no body that names a code.
+      #expect(error?.code == .unavailable && error?.message == "head: status 503" && running.sandbox.s3.keys.count == 1)
+      #expect(running.sandbox.faults.pending.isEmpty)
+      try await store.put([1], of: Self.owner, type: "a/b")
+      let unknown = try await running.post("/sandbox/faults", ["path": .string(S3StandIn.path), "method": "POST", "status": 500])
+      #expect(unknown.status == 400)
     }
   }
 

@@ -61,8 +61,8 @@ struct ServeCommand: ParsableCommand {
         POST /sandbox/elevenlabs/settings     {"voiceLimit"}
         GET  /sandbox/effects                 what was paid for, by content and by request, and what twice; DELETE starts again
         POST /sandbox/hold                    {"path","before","skip","count"}: answers wait; GET shows who; DELETE lets them go
-        POST /sandbox/faults                  {"path","status","code","retryAfter","delayMs","drop","after","count"}; "after": the work
-                                              is done, its answer lost; DELETE ends them
+        POST /sandbox/faults                  {"path","method","status","code","retryAfter","delayMs","drop","after","count"};
+                                              "method": that one alone; "after": the work is done, its answer lost; DELETE ends them
         GET  /sandbox/counters                what was served, by path; DELETE starts again from zero
 
       It speaks HTTP/2 only: curl --http2 with TLS, or --http2-prior-knowledge on the plain port.

@@ -114,9 +114,14 @@ struct ControlRoutes: Sendable {
 
   private func addFault(_ request: HTTPServerRequest) throws -> HTTPServerResponse {
     let request = try ControlRequest(
-      request, allowing: ["path", "status", "delayMs", "drop", "code", "retryAfter", "after", "count"])
+      request, allowing: ["path", "method", "status", "delayMs", "drop", "code", "retryAfter", "after", "count"])
+    let (route, method) = (try standIn(request.text("path")), try request.text("method"))
+    let methods = [route.method] + route.otherMethods
+    if let method, !methods.contains(method) {
+      throw ControlRequest.Fault(message: "'\(route.path)' answers \(methods.joined(separator: ", "))")
+    }
     let fault = FaultPlan.Fault(
-      path: try standIn(request.text("path")).path, status: try request.integer("status", in: 200...599),
+      path: route.path, method: method, status: try request.integer("status", in: 200...599),
       delayMilliseconds: try request.integer("delayMs", in: 0...600_000) ?? 0, drops: try request.flag("drop"),
       code: try request.text("code"), retryAfter: try request.text("retryAfter"), isAfter: try request.flag("after"),
       count: try request.integer("count", in: 1...1_000_000))

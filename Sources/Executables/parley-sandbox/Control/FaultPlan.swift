@@ -9,6 +9,8 @@ final class FaultPlan: Sendable {
   struct Fault: Sendable, Equatable {
     /// The path that it holds for.
     var path: String
+    /// The method that it holds for; nil for all.
+    var method: String?
     /// The status to answer with instead of the real answer.
     var status: Int?
     /// How long to wait before answering.
@@ -27,6 +29,7 @@ final class FaultPlan: Sendable {
     /// The fault as it is told and shown.
     var json: JSONValue {
       var object: JSONObject = ["path": .string(path), "delayMs": .number(JSONNumber(delayMilliseconds)), "drop": .bool(drops)]
+      if let method { object["method"] = .string(method) }
       if let status { object["status"] = .number(JSONNumber(status)) }
       if let code { object["code"] = .string(code) }
       if let retryAfter { object["retryAfter"] = .string(retryAfter) }
@@ -47,11 +50,11 @@ final class FaultPlan: Sendable {
   /// Forgets the faults of a path, or all of them.
   func remove(path: String? = nil) { faults.withLock { $0.removeAll { path == nil || $0.path == path } } }
 
-  /// Answers a request for `route`: the first fault planned for it decides how.
+  /// Answers a request for `route`: the first fault planned for it and the method decides how.
   func apply(
-    to route: StandInRoute, _ answer: () async throws -> HTTPServerResponse
+    to route: StandInRoute, _ method: String, _ answer: () async throws -> HTTPServerResponse
   ) async throws -> HTTPServerResponse {
-    guard let fault = take(route.path) else { return try await answer() }
+    guard let fault = take(route.path, method) else { return try await answer() }
     let done = fault.isAfter ? try await answer() : nil
     if fault.delayMilliseconds > 0, let loop = EventLoop.current {
       try await loop.sleep(for: .milliseconds(fault.delayMilliseconds))
@@ -70,9 +73,9 @@ final class FaultPlan: Sendable {
     .json(["error": .string(code ?? "sandbox_fault"), "error_description": "The sandbox was told to fail."], status: status)
   }
 
-  private func take(_ path: String) -> Fault? {
+  private func take(_ path: String, _ method: String) -> Fault? {
     faults.withLock { faults in
-      guard let index = faults.firstIndex(where: { $0.path == path }) else { return nil }
+      guard let index = faults.firstIndex(where: { $0.path == path && ($0.method ?? method) == method }) else { return nil }
       let fault = faults[index]
       if let count = fault.count {
         faults[index].count = count - 1

@@ -43,13 +43,20 @@ final class S3StandIn: Sendable {
 
   /// What is served.
   var routes: [StandInRoute] {
-    [
-      StandInRoute(
-        method: "GET", otherMethods: ["PUT", "HEAD", "DELETE"], path: Self.path, aliases: ["/\(Self.bucket)"],
-        patterns: [PathPattern(prefix: "/\(Self.bucket)/", suffix: "", spans: true)]
-      ) { self.answer($0) }
-    ]
+    var route = StandInRoute(
+      method: "GET", otherMethods: ["PUT", "HEAD", "DELETE"], path: Self.path, aliases: ["/\(Self.bucket)"],
+      patterns: [PathPattern(prefix: "/\(Self.bucket)/", suffix: "", spans: true)]
+    ) { self.answer($0) }
+    route.refusal = { status, code in Self.refused(.init(status, code ?? Self.usual[status] ?? "InternalError")) }
+    return [route]
   }
+
+  /// What a bucket says with a status when nothing more is known.
+  private static let usual = [
+    301: "PermanentRedirect", 307: "TemporaryRedirect", 400: "InvalidRequest", 403: "AccessDenied", 404: "NoSuchKey",
+    405: "MethodNotAllowed", 409: "OperationAborted", 411: "MissingContentLength", 412: "PreconditionFailed", 416: "InvalidRange",
+    429: "TooManyRequests", 501: "NotImplemented", 503: "SlowDown",
+  ]
 
   /// What is there.
   var objects: [String: Object] { contents.withLock { $0.objects } }
