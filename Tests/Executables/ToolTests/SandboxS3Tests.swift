@@ -13,13 +13,13 @@ import Testing
   private static let owner = UUID(high: 7, low: 8)
 
   private static func store(
-    _ running: RunningSandbox, secret: String = S3StandIn.credentials.secretKey, skew: Int64 = 0
+    _ running: RunningSandbox, secret: String = S3StandIn.credentials.secretKey, skew: Int64 = 0, at time: Int64? = nil
   ) throws -> S3BlobStore {
     let configuration = try #require(
       S3Configuration(
         endpoint: running.url, bucket: S3StandIn.bucket, region: S3StandIn.region,
         credentials: .init(accessKey: S3StandIn.credentials.accessKey, secretKey: secret)))
-    return S3BlobStore(configuration, over: running.http) { Timestamp.now().seconds + skew }
+    return S3BlobStore(configuration, over: running.http) { time ?? Timestamp.now().seconds + skew }
   }
 
   private static func key(_ bytes: [UInt8]) throws -> BlobKey {
@@ -187,6 +187,22 @@ import Testing
       #expect(error?.code == meaning && error?.message == said, "\(error as Any)")
       #expect(error?.retryAfter == (meaning == .unavailable ? .seconds(17) : nil))
       #expect(running.sandbox.counters[S3StandIn.path].requests == 1 && running.sandbox.s3.keys.isEmpty)
+    }
+  }
+
+  @Test(
+    "A wait that a bucket tells as a date is told by the store's clock, and one of over a day as a day",
+    arguments: [
+      ("Sat, 01 Jan 2050 00:01:00 GMT", .seconds(60)), ("Sat, 01 Jan 2050 00:00:11 GMT", .seconds(11)),
+      ("Mon, 03 Jan 2050 00:00:00 GMT", .seconds(86_400)), ("99999", .seconds(86_400)), ("soon", nil),
+    ] as [(String, Duration?)])
+  func waits(field: String, wait: Duration?) async throws {
+    try await RunningSandbox.run { running in
+      // 2050 by the store's clock, so that the way out, which has another, waits for none of them.
+      let store = try Self.store(running, at: 2_524_608_000)
+      running.sandbox.faults.add(.init(path: S3StandIn.path, status: 503, retryAfter: field))
+      let error = await #expect(throws: BlobError.self) { try await store.delete(try Self.key([1])) }
+      #expect(error?.code == .unavailable && error?.retryAfter == wait, "\(error as Any)")
     }
   }
 

@@ -16,7 +16,8 @@ struct S3Answer {
   /// - Parameters:
   ///   - what: What was tried.
   ///   - response: The status and the header fields.
-  func error(_ what: String, _ response: HTTPResponse) -> BlobError {
+  ///   - unixSeconds: The time, for a wait that is told as a date.
+  func error(_ what: String, _ response: HTTPResponse, unixSeconds: Int64) -> BlobError {
     let status = response.status
     let code = code
     let message = "\(what): status \(status)\(code.map { " \($0)" } ?? "")"
@@ -26,8 +27,8 @@ struct S3Answer {
     // What came had another digest than was signed.
     case (400, "BadDigest"), (400, "XAmzContentSHA256Mismatch"), (400, "InvalidDigest"): return BlobError(.corrupt, message)
     case (400, "RequestTimeout"), (409, _), (429, _), (500..., _):
-      let seconds = response.headers["retry-after"].flatMap { Int64($0) }
-      return BlobError(.unavailable, message, retryAfter: seconds.map { .seconds(max(0, min($0, 86_400))) })
+      let wait = response.headers["retry-after"].flatMap { RetryAfter.delay(of: $0, unixSeconds: unixSeconds) }
+      return BlobError(.unavailable, message, retryAfter: wait.map { min($0, .seconds(86_400)) })
     default: return BlobError(.refused, message)
     }
   }

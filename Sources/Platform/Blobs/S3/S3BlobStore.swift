@@ -173,7 +173,7 @@ public struct S3BlobStore: BlobStore {
   private func answer(to request: HTTPRequest, _ what: String) async throws(BlobError) -> HTTPResponse {
     let response: HTTPResponse
     do { response = try await http.send(request) } catch { throw failure(error, what) }
-    guard response.isSuccess else { throw S3Answer(response.body).error(what, response) }
+    guard response.isSuccess else { throw S3Answer(response.body).error(what, response, unixSeconds: unixSeconds()) }
     return response
   }
 
@@ -181,7 +181,7 @@ public struct S3BlobStore: BlobStore {
   private func refusal(_ head: HTTPResponse, _ download: HTTPDownload) async -> BlobError {
     var bytes: [UInt8] = []
     while bytes.count < S3Answer.limit, let piece = try? await download.next() { bytes += piece }
-    return S3Answer(bytes).error("get", head)
+    return S3Answer(bytes).error("get", head, unixSeconds: unixSeconds())
   }
 
   private func reader(of download: HTTPDownload, digest: [UInt8]?) -> BlobReader {
