@@ -372,7 +372,7 @@ let package = Package(
     tests("Platform/OutboundTests", ["Outbound", "EventLoop", "HTTP2", "RPC", "RPCServer", "TestSupport", log]),
     tests(
       "Platform/JobsTests",
-      ["EventLoop", "Jobs", "MessagesCore", "MessagesWire", "PostgreSQL", "Telemetry", "TestSupport", "WellKnown", log]),
+      ["EventLoop", "Jobs", "PostgreSQL", "ServiceKit", "Telemetry", "TestSupport", log]),
     tests("Platform/LimitsTests", ["Limits", "PostgreSQL", "EventLoop", "TestSupport", log]),
     tests("Platform/PostgreSQLTests", ["PostgreSQL", "EventLoop", "TestSupport", log]),
     tests(
@@ -405,7 +405,7 @@ let package = Package(
         "HTTP2",
         "RPC", "RPCClient",
         "RPCServer", "PostgreSQL", "Outbound", "JOSE", "JSON", "MessagesCore", "WellKnown", "Jobs", "TestParley", "TestSandbox",
-        "TestSupport",
+        "TestSupport", log,
       ]),
     tests(
       "Providers/ParleyTests",

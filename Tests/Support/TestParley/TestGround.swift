@@ -104,9 +104,10 @@ struct TestGround: Sendable {
   // MARK: Running
 
   static func serving<S: Service>(
-    _ service: S.Type, _ settings: Settings, _ clock: WallClock, _ body: (ServiceInstance) async throws -> Void
+    _ service: S.Type, _ settings: Settings, _ clock: WallClock, log: Logger = silent,
+    _ body: (ServiceInstance) async throws -> Void
   ) async throws {
-    let instance = try await ServiceInstance.start(S.self, settings: settings, log: silent, clock: clock)
+    let instance = try await ServiceInstance.start(S.self, settings: settings, log: log, clock: clock)
     let running = Task { try await instance.run() }
     let result = await Result.of { try await body(instance) }
     instance.stop()

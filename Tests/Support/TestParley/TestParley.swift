@@ -1,6 +1,7 @@
 internal import AuthAPI
 internal import AuthDomain
 public import EventLoop
+public import Logging
 public import ParleyAPI
 public import PostgreSQL
 internal import RPC
@@ -127,13 +128,13 @@ public struct TestParley: Sendable {
   }
 
   /// Starts another service for the length of `body`, and a channel to it in clear text. One with migrations gets its schema in the
-  /// database of the auth service.
+  /// database of the auth service. What it logs goes to `log`; nil: nowhere.
   public func with<S: Service>(
-    _ service: S.Type, settings changes: [String: String] = [:],
+    _ service: S.Type, settings changes: [String: String] = [:], log: Logger? = nil,
     _ body: @escaping @Sendable (ServiceInstance, ClientChannel) async throws -> Void
   ) async throws {
     let settings = try TestGround.settings(S.self, try await environment(of: service, changes: changes))
-    try await TestGround.serving(S.self, settings, clock.wall) { instance in
+    try await TestGround.serving(S.self, settings, clock.wall, log: log ?? TestGround.silent) { instance in
       let channel = ClientChannel(to: .host("127.0.0.1", port: instance.addresses.grpc?.port ?? 0), on: loops)
       let result = await Result.of { try await body(instance, channel) }
       await channel.close()

@@ -30,13 +30,14 @@ public final class SandboxProcess: Sendable {
   /// ElevenLabs' side, without the version.
   public var elevenLabs: String { url + "/elevenlabs" }
 
-  /// Runs `body` beside a fresh sandbox, then ends it and leaves nothing behind.
+  /// Runs `body` beside a fresh sandbox, then ends it and leaves nothing behind. Several that one service trusts need different names.
   public static func run<Value: Sendable>(
-    _ options: [String] = [], _ body: @escaping @Sendable (SandboxProcess) async throws -> Value
+    _ options: [String] = [], named name: String = "Parley test sandbox",
+    _ body: @escaping @Sendable (SandboxProcess) async throws -> Value
   ) async throws -> Value {
     let folder = try TestFolder()
     // A name of its own: a service may have to trust another authority too, and roots of one name are mixed up.
-    let authority = TestAuthority(commonName: "Parley test sandbox")
+    let authority = TestAuthority(commonName: name)
     let leaf = authority.server()
     try folder.write("ca.pem", authority.certificate)
     try folder.write("chain.pem", leaf.certificateChain)

@@ -32,7 +32,8 @@ struct ServeCommand: ParsableCommand {
         GET  /parley-blobs?list-type=2        prefix, start-after, continuation-token, max-keys
 
       OpenAI's side, with the bearer token of --openai-key:
-        POST /openai/v1/audio/transcriptions  a form with a recording in, words out (also at /v1/audio/transcriptions)
+        POST /openai/v1/audio/transcriptions  a form with a recording in, words out (also at /v1/audio/transcriptions, and at
+                                              /inference, where whisper.cpp has it)
         POST /openai/v1/chat/completions      messages in, text or JSON by schema out (also at /v1/chat/completions)
 
       ElevenLabs' side, with the xi-api-key of --elevenlabs-key:
@@ -56,6 +57,7 @@ struct ServeCommand: ParsableCommand {
         GET  /sandbox/s3/objects              what is in the bucket, and how often each was stored; DELETE empties it
         GET  /sandbox/s3/access               bucket, region and key for the service under test
         POST /sandbox/openai/transcripts      {"sha256","text"} or {"sha256","silent"}: what is said in a recording; DELETE forgets
+        POST /sandbox/openai/dialect          {"serves","tokenLimit","jsonSchema","verboseJson"}: what it knows of the API
         POST /sandbox/openai/chat             {"content"}, {"document"}, {"refusal"}, {"truncated"} or {"invalid"}, with "count"
         GET  /sandbox/elevenlabs/voices       the voices that were made; DELETE forgets them
         POST /sandbox/elevenlabs/settings     {"voiceLimit"}

@@ -17,7 +17,7 @@ struct ChatEndpoint {
   /// The schema of the answer; nil for text.
   private let schema: JSONValue?
 
-  init(_ request: HTTPServerRequest) throws(OpenAIRefusal) {
+  init(_ request: HTTPServerRequest, _ dialect: OpenAIDialect = .init()) throws(OpenAIRefusal) {
     guard let body = try? JSONParser.parse(request.body).object else {
       throw .invalid("We could not parse the JSON body of your request.")
     }
@@ -38,6 +38,12 @@ struct ChatEndpoint {
       throw .invalid("Invalid 'temperature'.", "temperature", code: "invalid_value")
     }
     if let seed = body["seed"], seed.int64 == nil { throw .invalid("Invalid 'seed'.", "seed", code: "invalid_type") }
+    for name in ["max_tokens", "max_completion_tokens"] where body[name] != nil && (dialect.tokenLimit ?? name) != name {
+      throw .invalid("Unsupported parameter: '\(name)'.", name, code: "unsupported_parameter")
+    }
+    guard dialect.knowsSchemas || body["response_format"]?["type"]?.string != "json_schema" else {
+      throw .invalid("Invalid value: 'json_schema'.", "response_format.type", code: "invalid_value")
+    }
     let limits = [body["max_tokens"], body["max_completion_tokens"]].compactMap(\.self)
     guard limits.count < 2, limits.allSatisfy({ ($0.int64 ?? 0) > 0 }) else {
       throw .invalid("Invalid 'max_completion_tokens'.", "max_completion_tokens", code: "invalid_value")

@@ -8,6 +8,7 @@ struct OpenAIControl: Sendable {
 
   var routes: [HTTPRoute] {
     [
+      control.route("/sandbox/openai/dialect", ["POST": speak]),
       control.route(
         "/sandbox/openai/transcripts",
         [
@@ -30,6 +31,11 @@ struct OpenAIControl: Sendable {
           },
         ]),
     ]
+  }
+
+  private func speak(_ request: HTTPServerRequest) throws -> HTTPServerResponse {
+    openAI.speak(try OpenAIDialect(ControlRequest(request, allowing: OpenAIDialect.names)))
+    return .json([:])
   }
 
   private func know(_ request: HTTPServerRequest) throws -> HTTPServerResponse {

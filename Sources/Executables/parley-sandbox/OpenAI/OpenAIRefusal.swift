@@ -19,6 +19,9 @@ struct OpenAIRefusal: Error {
       status: 404, code: "model_not_found", message: "The model `\(name)` does not exist or you do not have access to it.")
   }
 
+  /// A server that is for something else.
+  static let nothingHere = OpenAIRefusal(status: 404, code: nil, message: "Not Found")
+
   /// What the API answers with that status when nothing more is known.
   static func fault(_ status: Int, _ code: String?) -> HTTPServerResponse {
     OpenAIRefusal(status: status, code: code ?? usual[status], message: "The sandbox was told to fail.").response

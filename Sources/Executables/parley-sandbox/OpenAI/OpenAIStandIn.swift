@@ -13,6 +13,7 @@ final class OpenAIStandIn: Sendable {
 
   private struct State {
     var requests = 0
+    var dialect = OpenAIDialect()
     /// By the hash of a recording; an empty text for one in which nobody speaks.
     var transcripts: [String: String] = [:]
     var chats: [WishedChat] = []
@@ -33,13 +34,14 @@ final class OpenAIStandIn: Sendable {
   /// What is served, by its paths.
   var routes: [StandInRoute] {
     [
-      route(Self.transcriptionPath, "/v1/audio/transcriptions") { request throws(OpenAIRefusal) in
-        let asked = try TranscriptionEndpoint(request)
+      route(Self.transcriptionPath, ["/v1/audio/transcriptions", "/inference"], .transcriptions) {
+        request, dialect throws(OpenAIRefusal) in
+        let asked = try TranscriptionEndpoint(request, dialect)
         self.effects.pay(.transcriptions, asked.hash, request.header("x-client-request-id"))
         return asked.answer(self.state.withLock { $0.transcripts[asked.hash] })
       },
-      route(Self.chatPath, "/v1/chat/completions") { request throws(OpenAIRefusal) in
-        let asked = try ChatEndpoint(request)
+      route(Self.chatPath, ["/v1/chat/completions"], .chats) { request, dialect throws(OpenAIRefusal) in
+        let asked = try ChatEndpoint(request, dialect)
         self.effects.pay(.chats, asked.hash, request.header("x-client-request-id"))
         return asked.answer(self.nextChat())
       },
@@ -47,6 +49,9 @@ final class OpenAIStandIn: Sendable {
   }
 
   // MARK: Steering
+
+  /// What it knows of the API from now on.
+  func speak(_ dialect: OpenAIDialect) { state.withLock { $0.dialect = dialect } }
 
   /// What is said in the recording of that hash from now on.
   func know(_ text: String, in hash: String) { state.withLock { $0.transcripts[hash] = text } }
@@ -82,13 +87,18 @@ final class OpenAIStandIn: Sendable {
   }
 
   private func route(
-    _ path: String, _ alias: String, _ answer: @escaping @Sendable (HTTPServerRequest) throws(OpenAIRefusal) -> HTTPServerResponse
+    _ path: String, _ aliases: [String], _ work: OpenAIDialect.Work,
+    _ answer: @escaping @Sendable (HTTPServerRequest, OpenAIDialect) throws(OpenAIRefusal) -> HTTPServerResponse
   ) -> StandInRoute {
-    var route = StandInRoute(method: "POST", path: path, aliases: [alias]) { [key] request in
+    var route = StandInRoute(method: "POST", path: path, aliases: aliases) { [key] request in
+      let dialect = self.state.withLock { $0.dialect }
       var response: HTTPServerResponse
       do throws(OpenAIRefusal) {
+        guard (dialect.serves ?? work) == work else { throw .nothingHere }
         guard request.header("authorization") == "Bearer \(key)" else { throw .wrongKey }
-        response = try self.once(path, request.header("idempotency-key")) { () throws(OpenAIRefusal) in try answer(request) }
+        response = try self.once(path, request.header("idempotency-key")) { () throws(OpenAIRefusal) in
+          try answer(request, dialect)
+        }
       } catch { response = error.response }
       let number = self.state.withLock { state in
         state.requests += 1

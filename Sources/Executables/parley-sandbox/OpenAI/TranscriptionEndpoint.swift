@@ -16,7 +16,7 @@ struct TranscriptionEndpoint {
   private let format: String
   private let language: String?
 
-  init(_ request: HTTPServerRequest) throws(OpenAIRefusal) {
+  init(_ request: HTTPServerRequest, _ dialect: OpenAIDialect = .init()) throws(OpenAIRefusal) {
     guard request.body.count <= Self.maximumSize else {
       throw OpenAIRefusal(
         status: 413, code: nil,
@@ -39,7 +39,7 @@ struct TranscriptionEndpoint {
     let isWhisper = model == "whisper-1"
     guard isWhisper || ["gpt-4o-transcribe", "gpt-4o-mini-transcribe"].contains(model) else { throw .noModel(model) }
     format = form["response_format"]?.text ?? "json"
-    guard isWhisper ? ["json", "verbose_json"].contains(format) : format == "json" else {
+    guard isWhisper && dialect.isVerbose ? ["json", "verbose_json"].contains(format) : format == "json" else {
       throw .invalid(
         "response_format '\(format)' is not compatible with model '\(model)'", "response_format", code: "unsupported_value")
     }

@@ -3,6 +3,7 @@ import EventLoop
 import Foundation
 import JOSE
 import JSON
+import Logging
 import MessagesCore
 import OnboardingAPI
 import Outbound
@@ -34,16 +35,18 @@ struct OnboardingWorld: Sendable {
   /// Where the service answers HTTP and Connect.
   var address: String { "https://127.0.0.1:\(instance.addresses.tls?.port ?? 0)" }
 
-  /// Starts everything for the length of `body`. `changes` are settings of the service, without `PARLEY_ONBOARDING_`.
+  /// Starts everything for the length of `body`. `changes` are settings of the service, without `PARLEY_ONBOARDING_`; `authorities` are
+  /// files of more that it trusts; what it logs goes to `log`, or nowhere. An empty setting is none.
   static func with(
-    _ changes: [String: String] = [:], _ body: @escaping @Sendable (OnboardingWorld) async throws -> Void
+    _ changes: [String: String] = [:], trusting authorities: [String] = [], log: Logger? = nil,
+    _ body: @escaping @Sendable (OnboardingWorld) async throws -> Void
   ) async throws {
     try await SandboxProcess.run { sandbox in
       try await TestParley.with { parley in
         let scratch = try ScratchFolder()
-        let (environment, bundle) = try settings(parley, sandbox, in: scratch)
-        try await parley.with(OnboardingAPI.OnboardingService.self, settings: environment.merging(changes) { $1 }) {
-          instance, channel in
+        let (environment, bundle) = try settings(parley, sandbox, in: scratch, trusting: authorities)
+        let settings = environment.merging(changes) { $1 }.filter { !$0.value.isEmpty }
+        try await parley.with(OnboardingAPI.OnboardingService.self, settings: settings, log: log) { instance, channel in
           var configuration = HTTPClientConfiguration()
           configuration.caFile = bundle
           configuration.circuit = nil
@@ -61,9 +64,11 @@ struct OnboardingWorld: Sendable {
 
   /// What the service is told of the sandbox and of its folder, and the file with all authorities that it trusts.
   static func settings(
-    _ parley: TestParley, _ sandbox: SandboxProcess, in scratch: ScratchFolder
+    _ parley: TestParley, _ sandbox: SandboxProcess, in scratch: ScratchFolder, trusting others: [String] = []
   ) throws -> (environment: [String: String], bundle: String) {
-    let authorities = try [parley.authorityFile, sandbox.caFile].map { try String(contentsOfFile: $0, encoding: .utf8) }
+    let authorities = try ([parley.authorityFile, sandbox.caFile] + others).map {
+      try String(contentsOfFile: $0, encoding: .utf8)
+    }
     let bundle = scratch.path + "/authorities.pem"
     try authorities.joined(separator: "\n").write(toFile: bundle, atomically: true, encoding: .utf8)
     let environment = [

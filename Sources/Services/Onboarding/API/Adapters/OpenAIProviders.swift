@@ -22,12 +22,14 @@ struct OpenAITranscriber: Transcribing {
 struct OpenAIExtractor: IdentityExtracting {
   let client: OpenAIClient
   let model: String
+  /// How much it may answer.
+  let maximumTokens: Int
 
   func extract(_ task: ExtractionTask, key: String) async throws(ProviderFailure) -> [Conclusion] {
     var request = ChatRequest(
       model: model, messages: [.init(.system, task.instructions), .init(.user, task.material)], requestID: key)
     request.schema = ChatSchema(name: "identity", schema: Self.schema)
-    request.maximumTokens = 8_000
+    request.maximumTokens = maximumTokens
     let answer: ChatAnswer
     do throws(ProviderError) { answer = try await client.chat(request) } catch { throw ProviderFailure(error) }
     switch answer.outcome {

@@ -1,12 +1,10 @@
 internal import Audio
 internal import Blobs
-internal import ElevenLabsProvider
 internal import EventLoop
 internal import Idempotency
 internal import Jobs
 internal import OnboardingDomain
 internal import OnboardingStore
-internal import OpenAIProvider
 internal import ParleyAPI
 internal import ParleyProvider
 internal import PostgreSQL
@@ -41,7 +39,7 @@ struct OnboardingParts: Sendable {
     let (answers, recordings) = (AnswerStore(database), RecordingStore(database))
     let (submissions, identities) = (SubmissionStore(database), IdentityStore(database))
     let voiceStore = VoiceStore(database)
-    let providers = Self.providers(context)
+    let providers = PipelineProviders(context)
     var tools = AudioTools(
       ffprobe: settings[OnboardingKeys.ffprobe], ffmpeg: settings[OnboardingKeys.ffmpeg], on: listeners)
     let inspector = LocalInspection(gate: SilenceGate(tools))
@@ -120,29 +118,5 @@ struct OnboardingParts: Sendable {
         }
       },
     ]
-  }
-
-  private static func providers(_ context: ServiceContext) -> PipelineProviders {
-    let (settings, absent) = (context.settings, AbsentProvider())
-    var (transcriber, extractor): (any Transcribing, any IdentityExtracting) = (absent, absent)
-    var cloner: any VoiceCloning = absent
-    let clock = context.clock
-    if let base = settings[OnboardingKeys.openAIBase] {
-      var openAI = OpenAISettings(base: base, key: settings[OnboardingKeys.openAIKey] ?? "")
-      openAI.structuredOutput = settings[OnboardingKeys.structuredOutput] == "json_object" ? .jsonObject : .jsonSchema
-      openAI.idempotencyHeader = settings[OnboardingKeys.idempotencyHeader]
-      let client = OpenAIClient(openAI, over: context.outbound) { clock.unixSeconds }
-      transcriber = OpenAITranscriber(
-        client: client, model: settings[OnboardingKeys.transcriptionModel],
-        language: settings[OnboardingKeys.transcriptionLanguage])
-      extractor = OpenAIExtractor(client: client, model: settings[OnboardingKeys.extractionModel])
-    }
-    if let base = settings[OnboardingKeys.elevenLabsBase] {
-      let client = ElevenLabsClient(
-        ElevenLabsSettings(base: base, key: settings[OnboardingKeys.elevenLabsKey] ?? ""), over: context.outbound
-      ) { clock.unixSeconds }
-      cloner = ElevenLabsVoices(client: client)
-    }
-    return PipelineProviders(transcriber: transcriber, extractor: extractor, cloner: cloner)
   }
 }
