@@ -35,6 +35,9 @@ struct TranscriptionEndpoint {
     guard let ending, Self.extensions.contains(ending), file.mediaType?.isEmpty == false, !file.bytes.isEmpty else {
       throw .invalid("Invalid file format. Supported formats: \(Self.extensions.sorted())", "file")
     }
+    if let kind = RecordingKind(file.bytes), !kind.agrees(ending: ending, type: file.mediaType) {
+      throw .invalid("Audio file might be corrupted or unsupported: it is not what it is called.", "file")
+    }
     guard let model = form["model"]?.text, !model.isEmpty else { throw .invalid("you must provide a model parameter", "model") }
     let isWhisper = model == "whisper-1"
     guard isWhisper || ["gpt-4o-transcribe", "gpt-4o-mini-transcribe"].contains(model) else { throw .noModel(model) }

@@ -32,6 +32,15 @@ enum SpokenFiles {
     return bytes
   }
 
+  /// The recording of a number in another kind of file, as `ffmpeg` makes it of its name's ending.
+  static func other(_ number: Int, as ending: String) throws -> [UInt8] {
+    let folder = try ScratchFolder()
+    let original = try m4a(number)
+    try Data(original).write(to: URL(fileURLWithPath: folder.path + "/a.m4a"))
+    try run(["ffmpeg", "-nostdin", "-loglevel", "error", "-y", "-i", folder.path + "/a.m4a", folder.path + "/b." + ending])
+    return [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.path + "/b." + ending)))
+  }
+
   /// A WAV file of exactly so many bytes, an even number: 16,000 samples a second of a square wave that comes and goes.
   static func tone(bytes count: Int) -> [UInt8] {
     func little(_ value: Int, _ bytes: Int) -> [UInt8] { (0..<bytes).map { UInt8(value >> (8 * $0) & 255) } }
