@@ -1,5 +1,6 @@
 import ArgumentParser
 import JSON
+import MessagesCore
 import ParleyAPI
 import RPC
 
@@ -82,14 +83,24 @@ struct ShowJob: AsyncParsableCommand {
 struct RetryJob: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "retry", abstract: "Let a dead job live again, or a waiting one run at once.",
-    discussion: "Steps that are finished are not done again.")
+    discussion: """
+      Steps that are finished are not done again. With --payload-file the job carries what is in the file from now on, byte for byte; a \
+      file whose name ends in .json must be JSON. What a kind of job carries is for its service to say: what that cannot read makes \
+      the job dead at once, with the reason.
+      """)
+
+  /// What a job carries at most, in bytes.
+  private static let longestPayload = 1 << 20
 
   @Argument(help: .init("The job.", valueName: "id")) var id: String
+  @Option(help: .init("A file with what it carries instead, at most 1 MiB.", valueName: "file")) var payloadFile: String?
   @OptionGroup var options: TargetOptions
 
   func run() async throws {
+    let payload = try payloadFile.map(Self.payload)
     try await Connection.call(asOperator: options) { connection in
-      let response = try await connection.jobs.retryJob(.init(id: id), options: connection.plainOptions)
+      let request = RetryJobRequest(id: id, payload: payload.map { .init($0) })
+      let response = try await connection.jobs.retryJob(request, options: connection.plainOptions)
       if options.json {
         Console.write(json: ["job": response.job.map { JobReport.json($0) } ?? .null])
       } else {
@@ -100,6 +111,14 @@ struct RetryJob: AsyncParsableCommand {
         }
       }
     }
+  }
+
+  private static func payload(of file: String) throws -> [UInt8] {
+    let bytes = try StandardInput.read(file: file, limit: longestPayload)
+    if file.hasSuffix(".json") {
+      do { _ = try JSONParser.parse(bytes) } catch { throw ValidationError("\(file) is not JSON: \(error)") }
+    }
+    return bytes
   }
 }
 
