@@ -99,6 +99,8 @@ struct SubmissionPipeline: Sendable {
 
   /// Begins a stage that was not reached before.
   func enter(_ stage: SubmissionStage, done: Int, of total: Int, _ course: inout SubmissionCourse) async throws {
+    // For operators, also where the person is told nothing any more.
+    try await course.run.report(done, of: total, stage.rawValue)
     guard course.tells, course.stage < stage else { return }
     try await commit(course) { transaction in
       try await submissions.note(stage, done: done, of: total, in: course.id, of: course.user, at: now(), transaction)
