@@ -172,7 +172,7 @@ let package = Package(
     floor(
       "Platform/Blobs", "Blobs", ["EventLoop", "JOSE", "Outbound", "PostgreSQL", "RPC", "ServiceKit"], exclude: ["README.md"]),
     floor(
-      "Platform/Jobs", "Jobs", ["EventLoop", "MessagesCore", "MessagesWire", "PostgreSQL", "ServiceKit", "Telemetry", log],
+      "Platform/Jobs", "Jobs", ["EventLoop", "PostgreSQL", "ServiceKit", "Telemetry", log],
       exclude: ["README.md"]),
 
     // API and providers

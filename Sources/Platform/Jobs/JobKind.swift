@@ -1,5 +1,3 @@
-public import MessagesCore
-internal import MessagesWire
 public import PostgreSQL
 
 /// A kind of job: its name, what it carries, and how it is run. Declared once, used by whoever enqueues and by whoever handles.
@@ -83,17 +81,5 @@ extension JobKind where Payload == [UInt8] {
   ) {
     self.init(
       name, version: version, queue: queue, priority: priority, retry: retry, timeout: timeout, encode: { $0 }, decode: { $0 })
-  }
-}
-
-extension JobKind where Payload: Message {
-  /// A kind whose payload is a protobuf message.
-  public init(
-    message name: String, version: Int = 1, queue: String = JobKind.defaultQueue, priority: JobPriority = .normal,
-    retry: RetryPolicy = RetryPolicy(), timeout: Duration = .seconds(300)
-  ) {
-    self.init(
-      name, version: version, queue: queue, priority: priority, retry: retry, timeout: timeout,
-      encode: { try $0.protobufBytes() }, decode: { try Payload(protobuf: $0) })
   }
 }

@@ -77,27 +77,11 @@ public final class ElevenLabsClient: Sendable {
     }
   }
 
-  /// A voice by its id; nil when there is none.
-  public func voice(_ id: String) async throws(ProviderError) -> Voice? {
-    let response: HTTPResponse
-    do throws(ProviderError) { response = try await send(request(.get, Self.path(of: id))) } catch {
-      guard error.code == .voiceNotFound else { throw error }
-      return nil
-    }
-    guard let voice = (try? JSONParser.parse(response.body)).flatMap(Voice.init) else { throw .malformed(response) }
-    return voice
-  }
-
   /// All voices of the account.
   public func voices() async throws(ProviderError) -> [Voice] {
     let response = try await send(request(.get, "/v1/voices"))
     guard let voices = (try? JSONParser.parse(response.body))?["voices"]?.array else { throw .malformed(response) }
     return voices.compactMap(Voice.init)
-  }
-
-  /// The voices of that name, of which there may be several.
-  public func voices(named name: String) async throws(ProviderError) -> [Voice] {
-    try await voices().filter { $0.name == name }
   }
 
   /// The voices with that label.

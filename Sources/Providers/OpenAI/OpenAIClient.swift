@@ -39,8 +39,6 @@ public final class OpenAIClient: Sendable {
         "Authorization": "Bearer \(settings.key.isEmpty ? "none" : settings.key)", "Content-Type": contentType,
         "Accept": "application/json", "X-Client-Request-Id": requestID,
       ], body: body)
-    request.headers["OpenAI-Organization"] = settings.organization
-    request.headers["OpenAI-Project"] = settings.project
     if let name = settings.idempotencyHeader { request.headers[name] = requestID }
     request.timeout = timeout
     request.deadline = deadline

@@ -22,10 +22,6 @@ public struct OpenAISettings: Sendable {
   public let base: String
   /// The key, sent as bearer token and shown nowhere; a server without keys is sent a word in its place.
   let key: String
-  /// The organization that pays, where the key belongs to several.
-  public var organization: String?
-  /// The project that pays, where the key belongs to several.
-  public var project: String?
   /// How a chat is asked to answer in JSON.
   public var structuredOutput = StructuredOutput.jsonSchema
   /// What the limit on a chat's answer is called.

@@ -27,7 +27,7 @@ struct EnqueueTests {
       #expect(stored?.state == .ready)
       #expect(stored?.kind == "test.bytes")
       #expect(stored?.payloadLength == 3)
-      #expect(try await test.queue.payload(of: enqueued[0].id) == [1, 2, 3])
+      #expect(try await test.count("work.job where payload = '\\x010203'") == 1)
     }
   }
 

@@ -80,15 +80,6 @@ extension JobQueue {
     try await database.row("select * from \(part: all) where id = \(id)")
   }
 
-  /// The payload of a job; nil when there is no such job.
-  public func payload(of id: UUID) async throws(DatabaseError) -> [UInt8]? {
-    try await database.value(
-      """
-      select payload from \(fragment: schema).job where id = \(id)
-      union all select payload from \(fragment: schema).dead_job where id = \(id)
-      """)
-  }
-
   /// The finished steps of a job, in the order in which they were finished.
   public func finishedSteps(of id: UUID) async throws(DatabaseError) -> [(name: String, at: Timestamp)] {
     let rows: [(String, Timestamp)] = try await database.rows(

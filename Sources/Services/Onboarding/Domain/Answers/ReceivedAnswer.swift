@@ -34,7 +34,4 @@ public struct ReceivedAnswer: Sendable, Hashable {
     self.format = format
     self.voiceURI = voiceURI
   }
-
-  /// Whether it is meant to be a recording.
-  public var isSpoken: Bool { type == StepType.voice.rawValue }
 }

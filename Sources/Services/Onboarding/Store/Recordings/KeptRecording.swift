@@ -21,8 +21,6 @@ public struct KeptRecording: Sendable, Hashable {
   public var state: TranscriptionState
   /// What is said in it.
   public var transcript: String?
-  /// What wrote it down.
-  public var model: String
   /// Why it could not be written down, in a word.
   public var reason: String
   /// When it came.
@@ -36,7 +34,7 @@ extension KeptRecording: RowDecodable {
   static var columns: Query {
     """
     recording.digest, recording.size, recording.format, recording.media_type, recording.stage_id, recording.stored_at,
-    recording.duration_ms, recording.state, recording.transcript, recording.model, recording.reason, recording.created_at,
+    recording.duration_ms, recording.state, recording.transcript, recording.reason, recording.created_at,
     (select min(answer.step) from onboarding.answer where answer.user_id = recording.user_id
       and answer.recording = recording.digest)
     """
@@ -44,10 +42,10 @@ extension KeptRecording: RowDecodable {
 
   /// Reads the columns of ``columns``.
   public init(_ row: Row) throws(DatabaseError) {
-    let (digest, size, format, mediaType, stage, storedAt, duration, state, transcript, model, reason, createdAt, step) =
+    let (digest, size, format, mediaType, stage, storedAt, duration, state, transcript, reason, createdAt, step) =
       try row.decode(
         as: (
-          [UInt8], Int64, String, String, UUID?, Timestamp?, Int64?, String, String?, String, String, Timestamp, Int32?
+          [UInt8], Int64, String, String, UUID?, Timestamp?, Int64?, String, String?, String, Timestamp, Int32?
         ).self)
     self.digest = digest
     self.size = size
@@ -58,7 +56,6 @@ extension KeptRecording: RowDecodable {
     self.duration = duration.map { .milliseconds($0) }
     self.state = try named(state)
     self.transcript = transcript
-    self.model = model
     self.reason = reason
     self.createdAt = createdAt
     self.step = step.map(Int.init)
