@@ -2,9 +2,10 @@ import Foundation
 
 /// Keeps each entry in a file that only its owner can read.
 ///
-/// The folder is made with mode 0700, files with 0600. A file is replaced as a whole (written beside, flushed, renamed), so that a
-/// crash leaves the former one or the new one. A file that others may read, that belongs to somebody else or that is no plain file is
-/// refused: what is in it may be known, or planted. Processes that share a folder change an entry one after the other.
+/// The folder is made with mode 0700, files with 0600. A file is replaced as a whole (written beside, flushed, renamed, and the
+/// folder flushed), so that a crash leaves the former one or the new one, and what was written or removed stays so when the power
+/// fails. A file that others may read, that belongs to somebody else or that is no plain file is refused: what is in it may be
+/// known, or planted. Processes that share a folder change an entry one after the other.
 public final class FileKeyValueStore: KeyValueStore {
   /// The folder that the files are in.
   public let folder: String
@@ -46,9 +47,8 @@ public final class FileKeyValueStore: KeyValueStore {
   ///
   /// - Throws: ``KeyValueStoreError``.
   public func remove(_ name: String) throws {
-    let path = try path(name)
     guard access(folder, F_OK) == 0 else { return }
-    try locked(name) { try Self.unlinkIfThere(path) }
+    try locked(name) { try erase(name) }
   }
 
   /// Changes an entry; no other process that uses this class comes between.
@@ -61,7 +61,7 @@ public final class FileKeyValueStore: KeyValueStore {
       if let next {
         if next != present { try replace(next, as: name) }
       } else {
-        try Self.unlinkIfThere(try path(name))
+        try erase(name)
       }
       return next
     }
@@ -86,8 +86,8 @@ public final class FileKeyValueStore: KeyValueStore {
 
   private func replace(_ bytes: [UInt8], as name: String) throws {
     let path = try path(name)
-    // Under the lock nobody else writes it; what a crash left is overwritten.
-    let beside = path + ".new"
+    let beside = Self.beside(path)
+    // Under the lock nobody else writes it: what is there was left by a crash.
     try Self.unlinkIfThere(beside)
     let descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw Self.failure("write", beside) }
@@ -100,13 +100,28 @@ public final class FileKeyValueStore: KeyValueStore {
         guard count > 0 else { throw Self.failure("write", beside) }
         sent += count
       }
-      guard fsync(descriptor) == 0 else { throw Self.failure("write", beside) }
+      guard Self.flush(descriptor) else { throw Self.failure("write", beside) }
     } catch {
       unlink(beside)
       throw error
     }
-    guard rename(beside, path) == 0 else { throw Self.failure("write", path) }
+    guard rename(beside, path) == 0 else {
+      let failure = Self.failure("write", path)
+      unlink(beside)
+      throw failure
+    }
+    try Self.flush(folder: folder)
   }
+
+  /// Removes an entry, and what a crash left beside it: the same answers or tokens may be in both.
+  private func erase(_ name: String) throws {
+    let path = try path(name)
+    let isRemoved = try [Self.beside(path), path].map { try Self.unlinkIfThere($0) }
+    if isRemoved.contains(true) { try Self.flush(folder: folder) }
+  }
+
+  /// Where an entry is written until it takes its place.
+  private static func beside(_ path: String) -> String { path + ".new" }
 
   /// Runs `body` while no other user of the entry does.
   private func locked<Value>(_ name: String, _ body: () throws -> Value) throws -> Value {
@@ -125,12 +140,41 @@ public final class FileKeyValueStore: KeyValueStore {
 
   private func makeFolder() throws {
     guard access(folder, F_OK) != 0 else { return }
+    // Each folder that is made is an entry of the one above it.
+    var changed: [String] = []
+    var place = URL(filePath: folder)
+    while access(place.path, F_OK) != 0, place.path != "/" {
+      place.deleteLastPathComponent()
+      changed.append(place.path)
+    }
     do {
       try FileManager.default.createDirectory(
         atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     } catch {
       throw KeyValueStoreError(.system, "cannot make \(folder)")
     }
+    for folder in changed { try Self.flush(folder: folder) }
+  }
+
+  /// Sees to it that the names in a folder are on the disk as they are now.
+  private static func flush(folder: String) throws {
+    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      // A folder above may be one that is passed through and not read.
+      if errno == EACCES || errno == EPERM { return }
+      throw failure("write", folder)
+    }
+    defer { close(descriptor) }
+    // Some file systems keep names without being asked, and know no such call.
+    guard flush(descriptor) || errno == EINVAL else { throw failure("write", folder) }
+  }
+
+  private static func flush(_ descriptor: CInt) -> Bool {
+    #if canImport(Darwin)
+    // There fsync hands over to the disk, which may keep it to itself for a while.
+    if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
+    #endif
+    return fsync(descriptor) == 0
   }
 
   private static func checkPrivacy(of descriptor: CInt, _ path: String) throws {
@@ -143,8 +187,12 @@ public final class FileKeyValueStore: KeyValueStore {
     }
   }
 
-  private static func unlinkIfThere(_ path: String) throws {
-    guard unlink(path) == 0 || errno == ENOENT else { throw failure("remove", path) }
+  /// - Returns: Whether it was there.
+  @discardableResult
+  private static func unlinkIfThere(_ path: String) throws -> Bool {
+    if unlink(path) == 0 { return true }
+    guard errno == ENOENT else { throw failure("remove", path) }
+    return false
   }
 
   private static func failure(_ verb: String, _ path: String) -> KeyValueStoreError {

@@ -86,6 +86,33 @@ struct TokenStoreTests {
     #expect(try store.load("session") == [1])
   }
 
+  @Test("What a crash left beside an entry goes away with the entry, also when there was none")
+  func leftOverRemoved() throws {
+    let store = FileTokenStore(folder: folder.path)
+    func crash() { _ = FileManager.default.createFile(atPath: folder.path + "/session.json.new", contents: Data([9])) }
+    func left() throws -> [String] {
+      try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { !$0.hasSuffix(".lock") }
+    }
+    for isThere in [true, false] {
+      if isThere { try store.save([1], as: "session") }
+      crash()
+      try store.remove("session")
+      #expect(try left() == [])
+      if isThere { try store.save([1], as: "session") }
+      crash()
+      #expect(try store.update("session") { _ in nil } == nil)
+      #expect(try left() == [])
+    }
+  }
+
+  @Test("An entry that cannot take its place leaves nothing beside it")
+  func notRenamed() throws {
+    let store = FileTokenStore(folder: folder.path)
+    mkdir(folder.path + "/session.json", 0o700)
+    #expect(code { try store.save([1], as: "session") } == .system)
+    #expect(access(folder.path + "/session.json.new", F_OK) != 0)
+  }
+
   @Test("Changes that two users of a folder make at once all count")
   func concurrentChanges() async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
