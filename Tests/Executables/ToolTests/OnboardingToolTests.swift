@@ -75,6 +75,23 @@ import WellKnown
     }
   }
 
+  @Test("O-08: a body without the flag is complete; one that says that it is not is not pushed")
+  func unflagged() async throws {
+    let service = service
+    try await signedIn { environment in
+      let answer = #""responses": {"3": {"type": "text", "value": "Ana"}}"#
+      for (text, status) in [
+        ("{\(answer)}", 0), ("{\"state\": {\(answer)}}", 0), ("{\"isCompleted\": false, \(answer)}", 64),
+      ] as [(String, Int32)] {
+        let file = try ScratchFile(Array(text.utf8))
+        let ending = try await parley(environment, "push", file.path)
+        #expect(ending.status == status, "\(ending.errors)")
+        #expect(ending.errors.contains(status == 0 ? "(COMPLETED)" : "Complete onboarding first."))
+      }
+      #expect(service.state.completes.allSatisfy { $0.state?.isCompleted == true } && service.state.taken.count == 1)
+    }
+  }
+
   @Test("O-01, O-20: --sample answers every step of the catalogue, with recordings that are as long as it asks for")
   func sample() async throws {
     let service = service

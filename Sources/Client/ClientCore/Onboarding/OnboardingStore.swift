@@ -3,8 +3,8 @@ import JSON
 /// Keeps the record of somebody who is being set up, across restarts of the app, until it has been pushed.
 ///
 /// There are two entries: what is going on (`onboarding_v3_progress`) and what is complete and waits to be pushed
-/// (`onboarding_v3_completed`). A complete record wins over one that is going on; which it is, the record says itself, wherever it
-/// is kept.
+/// (`onboarding_v3_completed`). A complete record wins over one that is going on. What is kept as complete is complete unless it
+/// says that it is not; elsewhere the record has to say that it is.
 public struct OnboardingStore: Sendable {
   /// The entry of a record that is going on.
   public static let progressKey = "onboarding_v3_progress"
@@ -38,7 +38,8 @@ public struct OnboardingStore: Sendable {
 
   /// The record that counts: a complete one, else the one that is going on, else nil.
   ///
-  /// - Throws: ``OnboardingError`` with ``OnboardingError/Code/unreadable``: what cannot be read is not taken for nothing.
+  /// - Throws: ``OnboardingError`` with ``OnboardingError/Code/unreadable``: what cannot be read is not taken for nothing. What
+  ///   is going on is not looked at where there is a complete record.
   public func load() async throws -> StoredOnboardingData? { try await snapshot()?.data }
 
   /// Forgets the record, complete or not.
@@ -49,23 +50,28 @@ public struct OnboardingStore: Sendable {
 
   // MARK: What a push needs
 
-  /// A record with the bytes that it was read from.
+  /// A record with the bytes of the entries as they were then; nil for one that was not there.
   struct Snapshot: Sendable {
     let data: StoredOnboardingData
-    let entries: [String: [UInt8]]
+    let entries: [String: [UInt8]?]
   }
 
   func snapshot() async throws -> Snapshot? {
-    var found: [String: [UInt8]] = [:]
-    var records: [(data: StoredOnboardingData, key: String)] = []
-    for key in [Self.completedKey, Self.progressKey] {
-      guard let bytes = try await entries.load(key) else { continue }
-      found[key] = bytes
-      records.append((try StoredOnboardingData(json: bytes), key))
+    let complete = try await entries.load(Self.completedKey)
+    var kept = try complete.map { try StoredOnboardingData(json: $0) }
+    // Apps that set no flag keep nothing here but what is complete.
+    kept?.isCompleted = kept?.isCompleted ?? true
+    if let kept, kept.isCompleted == true {
+      var found: [String: [UInt8]?] = [Self.completedKey: complete]
+      // Whatever state it is in, it goes away together with the record that it led to.
+      do { found.updateValue(try await entries.load(Self.progressKey), forKey: Self.progressKey) } catch {
+        // What cannot even be loaded is left alone: it is not what was pushed.
+      }
+      return Snapshot(data: kept, entries: found)
     }
-    // An entry may have been written by a version that set no flag, or by a crash between two entries: the flag decides.
-    let counts = records.first { $0.data.isCompleted == true } ?? records.last
-    return counts.map { Snapshot(data: $0.data, entries: found) }
+    let goingOn = try await entries.load(Self.progressKey)
+    guard let data = try goingOn.map({ try StoredOnboardingData(json: $0) }) ?? kept else { return nil }
+    return Snapshot(data: data, entries: [Self.completedKey: complete, Self.progressKey: goingOn])
   }
 
   /// Forgets what was pushed, but nothing that was written since it was read.

@@ -110,7 +110,9 @@ struct PushOnboarding: AsyncParsableCommand {
     do {
       let json = try JSONParser.parse(bytes, options: .init(maximumByteCount: 256 << 20))
       // The body of the request that is made of it is as good.
-      let record = try StoredOnboardingData(json["state"]?.object == nil ? json : json["state"] ?? json)
+      var record = try StoredOnboardingData(json["state"]?.object == nil ? json : json["state"] ?? json)
+      // Apps that set no flag send nothing but what is complete.
+      record.isCompleted = record.isCompleted ?? true
       try record.checkValues()
       return record
     } catch {

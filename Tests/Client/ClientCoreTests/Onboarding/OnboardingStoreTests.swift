@@ -79,6 +79,54 @@ struct OnboardingStoreTests {
     #expect(try await store.load()?.currentStep == 9)
   }
 
+  @Test("O-08: what is kept as complete is complete unless it says that it is not", arguments: ["", #""isCompleted": null, "#])
+  func completeByPlace(_ flag: String) async throws {
+    let entries = MemoryKeyValueStore()
+    let store = OnboardingStore(entries)
+    entries.save(Array("{\(flag)\"responses\": {\"3\": {\"type\": \"text\"}}}".utf8), as: OnboardingStore.completedKey)
+    entries.save(OnboardingWorld.record().json.encoded(), as: OnboardingStore.progressKey)
+    let found = try #require(try await store.load())
+    #expect(found.isCompleted == true && found.responses.count == 1)
+  }
+
+  @Test(
+    "O-08: complete answers are there whatever became of the record of what went on, and that goes away with them",
+    arguments: ["{", #"{"responses": {"100": {"type": "text"}}}"#])
+  func damagedProgress(_ text: String) async throws {
+    let entries = MemoryKeyValueStore()
+    let store = OnboardingStore(entries)
+    try await store.saveCompleted(OnboardingWorld.record().completed())
+    entries.save(Array(text.utf8), as: OnboardingStore.progressKey)
+    #expect(try await store.load()?.responses.count == 3)
+    let snapshot = try #require(try await store.snapshot())
+    try await store.clear(snapshot)
+    #expect(entries.load(OnboardingStore.completedKey) == nil && entries.load(OnboardingStore.progressKey) == nil)
+    // Where it is what counts, nobody takes it for nothing.
+    entries.save(Array(text.utf8), as: OnboardingStore.progressKey)
+    #expect(await onboardingCode { _ = try await store.load() } == .unreadable)
+  }
+
+  @Test("O-12: answers that were forgotten are in no file any more, whatever crash came before")
+  func nothingLeft() async throws {
+    let entries = FileKeyValueStore(folder: folder.path)
+    func crash() {
+      for key in [OnboardingStore.progressKey, OnboardingStore.completedKey] {
+        _ = FileManager.default.createFile(atPath: "\(folder.path)/\(key).json.new", contents: Data("Ana".utf8))
+      }
+    }
+    func left() throws -> [String] {
+      try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { !$0.hasSuffix(".lock") }
+    }
+    crash()
+    try await app().clearStoredData()
+    #expect(try left() == [])
+    try await app().markCompleted(OnboardingWorld.record())
+    crash()
+    let store = OnboardingStore(entries)
+    try await store.clear(try #require(try await store.snapshot()))
+    #expect(try left() == [])
+  }
+
   @Test("O-09: answers wait as soon as there are any, complete or not, until they are cleared")
   func pending() async throws {
     #expect(try await !app().hasPendingData())
