@@ -125,6 +125,27 @@ struct PushTests {
     }
   }
 
+  @Test("Whoever answers may ask for a minute's wait; beyond that the push ends and says for how long")
+  func longWait() async throws {
+    try await OnboardingWorld.run { world in
+      try await world.push().markCompleted(OnboardingWorld.record())
+      let refuse = { @Sendable (code: StatusCode, wait: Int64) in
+        world.service.change {
+          $0.refusals["Complete"] = [ScriptedOnboarding.refusal(code, "BUSY", wait: .seconds(wait))]
+        }
+      }
+      for code in [StatusCode.unavailable, .aborted, .resourceExhausted, .deadlineExceeded] {
+        refuse(code, 61)
+        let failure = await failure { _ = try await world.push().pushToBackend() }
+        #expect(failure?.retryAfter == .seconds(61) && world.clock.slept.isEmpty, "\(code)")
+      }
+      #expect(try await world.push().hasPendingData())
+      refuse(.unavailable, 60)
+      #expect(try await world.push().states().last.map(short) == "complete")
+      #expect(world.clock.slept == [.seconds(60)])
+    }
+  }
+
   @Test("O-13: when every answer is lost the push fails, and after a restart it goes on by the same key")
   func allAnswersLost() async throws {
     try await OnboardingWorld.run { world in

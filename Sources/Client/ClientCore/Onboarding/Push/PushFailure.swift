@@ -98,11 +98,15 @@ extension RPCError {
 
   /// Whether the same request may succeed in a moment: nobody answered, two got in each other's way, or a limit says when.
   var isWorthRepeating: Bool {
-    switch code {
+    guard !asksForLongWait else { return false }
+    return switch code {
     case .unavailable, .deadlineExceeded: true
     case .aborted: reason != "SUBMISSION_RUNNING"
-    case .resourceExhausted: (retryAfter ?? .seconds(3_600)) <= .seconds(60)
+    case .resourceExhausted: retryAfter != nil
     default: false
     }
   }
 }
+
+  /// Whether whoever answered asks for a wait of more than a minute: the person is told so then, instead of kept waiting.
+  var asksForLongWait: Bool { (retryAfter ?? .zero) > .seconds(60) }

@@ -131,10 +131,10 @@ struct PushRun: Sendable {
 
   /// Waits before the next attempt.
   ///
-  /// - Throws: The error when there were enough attempts.
+  /// - Throws: The error when there were enough attempts, or when it asks for a longer wait than anybody watches a bar for.
   func pause(after failures: inout Int, _ error: RPCError) async throws {
     failures += 1
-    guard failures < options.attempts, !Task.isCancelled else { throw error }
+    guard failures < options.attempts, !error.asksForLongWait, !Task.isCancelled else { throw error }
     options.log("Onboarding", "attempt \(failures) failed: \(error.code.name)")
     try await options.clock.sleep(for: error.retryAfter ?? min(.milliseconds(200 << failures), .seconds(10)))
   }
