@@ -82,8 +82,9 @@ public final class OnboardingDataPush: Sendable {
 
   /// Keeps the answers so far: after every step.
   ///
-  /// - Throws: ``OnboardingError`` with ``OnboardingError/Code/filePath`` for a value that is the path of a file: nothing is kept
-  ///   then. ``KeyValueStoreError``.
+  /// - Throws: ``OnboardingError`` with ``OnboardingError/Code/filePath`` for a value that is the path of a file, with
+  ///   ``OnboardingError/Code/tooLarge`` for a recording beyond ``RecordingLimits/maximumBytes``: nothing is kept then.
+  ///   ``KeyValueStoreError``.
   public func saveProgress(_ data: StoredOnboardingData) async throws {
     var data = data
     data.lastSavedAt = StoredOnboardingData.text(options.clock.now())

@@ -9,6 +9,8 @@ public struct OnboardingError: Error, Sendable, Hashable, CustomStringConvertibl
     public static let filePath = Code(description: "file_path")
     /// A recording is shorter than its step asks for.
     public static let tooShort = Code(description: "too_short")
+    /// A recording is larger than any that the service takes.
+    public static let tooLarge = Code(description: "too_large")
     /// A stored record or a file is not what it should be.
     public static let unreadable = Code(description: "unreadable")
     /// The person has not allowed recordings.
@@ -28,5 +30,11 @@ public struct OnboardingError: Error, Sendable, Hashable, CustomStringConvertibl
     self.code = code
     self.step = step
     self.description = description
+  }
+
+  static func tooLarge(step: Int) -> OnboardingError {
+    OnboardingError(
+      .tooLarge, step: step,
+      "the answer to step \(step) has more than the \(RecordingLimits.maximumBytes >> 20) MiB of a recording")
   }
 }

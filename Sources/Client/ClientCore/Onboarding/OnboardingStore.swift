@@ -20,7 +20,7 @@ public struct OnboardingStore: Sendable {
 
   /// Writes the record under the entry where it belongs for now.
   ///
-  /// - Throws: ``OnboardingError`` with ``OnboardingError/Code/filePath``, and nothing is written; the store's own failure.
+  /// - Throws: ``OnboardingError`` as ``StoredOnboardingData/checkValues()``, and nothing is written; the store's own failure.
   public func save(_ data: StoredOnboardingData) async throws {
     try data.checkValues()
     try await entries.save(data.json.encoded(), as: Self.progressKey)

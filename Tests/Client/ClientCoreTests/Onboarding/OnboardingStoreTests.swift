@@ -181,6 +181,28 @@ struct OnboardingStoreTests {
     #expect(try await app().getStoredData()?.responses.count == data.responses.count)
   }
 
+  @Test("O-41: a record with a recording beyond 10 MiB is refused, with its step, and what was stored stays")
+  func tooLarge() async throws {
+    func record(_ bytes: Int, _ padding: String) -> StoredOnboardingData {
+      var data = OnboardingWorld.record()
+      let text = String(repeating: "A", count: (bytes + 2) / 3 * 4 - padding.utf8.count) + padding
+      data.answer(7, OnboardingResponseData(type: "voice", value: .string("data:audio/m4a;base64,\(text)")))
+      return data
+    }
+    // 10 MiB is a multiple of three and one more.
+    try record(10 << 20, "==").checkValues()
+    try await app().saveProgress(OnboardingWorld.record())
+    let more = record((10 << 20) + 1, "=")
+    await #expect(throws: OnboardingError.tooLarge(step: 7)) { try await app().saveProgress(more) }
+    await #expect(throws: OnboardingError.tooLarge(step: 7)) { try await app().markCompleted(more) }
+    #expect(OnboardingError.tooLarge(step: 7).description.contains("step 7"))
+    #expect(try await app().getStoredData()?.responses.count == 3)
+    // What an earlier version of the app has stored is not sent to be thrown away there.
+    try FileKeyValueStore(folder: folder.path).save(more.completed().json.encoded(), as: OnboardingStore.completedKey)
+    #expect(try await app().states().map(short) == ["idle", "checking", "failed tooLarge"])
+    #expect(try names().contains("onboarding_v3_completed.json"))
+  }
+
   @Test("What cannot be read is not taken for nothing: whoever asks is told, and nothing is overwritten by it")
   func unreadable() async throws {
     let entries = FileKeyValueStore(folder: folder.path)

@@ -98,6 +98,17 @@ struct RecordingTests {
     #expect(code == (isEnough ? nil : .tooShort))
   }
 
+  @Test("O-41: a recording of 10 MiB is an answer, and one byte more is none")
+  func largest() throws {
+    let limit = RecordingLimits.maximumBytes
+    #expect(limit == 10 << 20)
+    for (size, isTaken) in [(limit, true), (limit + 1, false)] {
+      let file = try file("\(size).m4a", [UInt8](repeating: 0, count: size))
+      let recording = AudioRecording(fileURL: file, duration: 9, format: "m4a", fileSize: size)
+      #expect(code { _ = try OnboardingResponseData.voice(recording, step: 5) } == (isTaken ? nil : .tooLarge))
+    }
+  }
+
   @Test("O-20: the limits come from the service's catalogue")
   func catalogue() async throws {
     try await OnboardingWorld.run { world in

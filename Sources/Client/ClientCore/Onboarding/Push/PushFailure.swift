@@ -65,7 +65,8 @@ public struct PushFailure: Error, Sendable, CustomStringConvertible {
   init(_ error: any Error) {
     switch error {
     case let failure as PushFailure: self = failure
-    case let error as OnboardingError: self.init(.invalidData, error.description, cause: error)
+    case let error as OnboardingError:
+      self.init(error.code == .tooLarge ? .tooLarge : .invalidData, error.description, cause: error)
     case let error as KeyValueStoreError: self.init(.storage, error.description, cause: error)
     case let error as RPCError:
       let kind = Self.kind(error)

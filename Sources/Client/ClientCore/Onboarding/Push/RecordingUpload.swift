@@ -5,9 +5,6 @@ import WellKnown
 
 /// A recording that travels by itself.
 struct RecordingUpload: Sendable {
-  /// The largest recording that the service takes, in bytes.
-  static let maximumBytes = 10 << 20
-
   let contentType: String
   let bytes: [UInt8]
   let sha256: [UInt8]
@@ -18,7 +15,7 @@ struct RecordingUpload: Sendable {
   var reference: String { "recording:\(name)" }
 
   /// The recording in an answer; nil when there is none, or none that can travel by itself.
-  init?(_ answer: OnboardingAnswer, maximumBytes: Int = maximumBytes) {
+  init?(_ answer: OnboardingAnswer, maximumBytes: Int = RecordingLimits.maximumBytes) {
     guard case .stringValue(let text)? = answer.value?.kind, let url = DataURL(text), url.isAudio,
       (1...maximumBytes).contains(url.bytes.count)
     else { return nil }

@@ -58,12 +58,14 @@ public struct OnboardingResponseData: Sendable, Hashable {
   ///   - limits: How long recordings are at least.
   ///   - time: When.
   /// - Throws: ``OnboardingError`` with ``OnboardingError/Code/tooShort`` before the step's minimum is reached; with
+  ///   ``OnboardingError/Code/tooLarge`` beyond ``RecordingLimits/maximumBytes``, of which the service would keep nothing; with
   ///   ``OnboardingError/Code/unreadable`` when the file is not there or is no recording.
   public static func voice(
     _ recording: AudioRecording, step: Int, limits: RecordingLimits = RecordingLimits(), at time: Date = Date()
   ) throws(OnboardingError) -> OnboardingResponseData {
     try limits.check(recording, step: step)
     let url = try DataURL(recording)
+    guard url.bytes.count <= RecordingLimits.maximumBytes else { throw .tooLarge(step: step) }
     var response = OnboardingResponseData(type: "voice", value: .string(url.text), at: time)
     response.voiceUri = recording.fileURL.absoluteString
     response.duration = recording.duration
@@ -73,13 +75,18 @@ public struct OnboardingResponseData: Sendable, Hashable {
   }
 
   /// Whether the answer, or anything in it, is the path of a file.
-  var holdsFilePath: Bool { value.map { Self.isFilePath($0, isVoice: type == "voice") } ?? false }
+  var holdsFilePath: Bool { value.map { Self.holds($0) { FilePath.isOne($0, isVoice: type == "voice") } } ?? false }
 
-  private static func isFilePath(_ value: JSONValue, isVoice: Bool) -> Bool {
+  /// Whether a recording in the answer is larger than any that the service takes.
+  var holdsTooLargeRecording: Bool {
+    value.map { Self.holds($0) { (DataURL.byteCount(of: $0) ?? 0) > RecordingLimits.maximumBytes } } ?? false
+  }
+
+  private static func holds(_ value: JSONValue, _ isMeant: (String) -> Bool) -> Bool {
     switch value {
-    case .string(let text): FilePath.isOne(text, isVoice: isVoice)
-    case .array(let values): values.contains { isFilePath($0, isVoice: isVoice) }
-    case .object(let object): object.contains { isFilePath($0.value, isVoice: isVoice) }
+    case .string(let text): isMeant(text)
+    case .array(let values): values.contains { holds($0, isMeant) }
+    case .object(let object): object.contains { holds($0.value, isMeant) }
     default: false
     }
   }

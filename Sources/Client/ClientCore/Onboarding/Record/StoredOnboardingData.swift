@@ -78,14 +78,18 @@ public struct StoredOnboardingData: Sendable, Hashable {
     return "Onboarding: \(totalResponses) responses, Step \(currentStep), \(progressPercentage)% (\(standing))"
   }
 
-  /// Refuses a record with the path of a file in it.
+  /// Refuses a record with the path of a file in it, or a recording that is too large.
   ///
-  /// - Throws: ``OnboardingError`` with ``OnboardingError/Code/filePath`` and the first such step.
+  /// - Throws: ``OnboardingError`` with ``OnboardingError/Code/filePath`` or ``OnboardingError/Code/tooLarge``, and the first such
+  ///   step.
   public func checkValues() throws(OnboardingError) {
-    for (step, response) in responses.sorted(by: { $0.key < $1.key }) where response.holdsFilePath {
-      throw OnboardingError(
-        .filePath, step: step,
-        "the answer to step \(step) is the path of a file, which nobody else can read: store the recording as a data URL")
+    for (step, response) in responses.sorted(by: { $0.key < $1.key }) {
+      guard !response.holdsFilePath else {
+        throw OnboardingError(
+          .filePath, step: step,
+          "the answer to step \(step) is the path of a file, which nobody else can read: store the recording as a data URL")
+      }
+      guard !response.holdsTooLargeRecording else { throw .tooLarge(step: step) }
     }
   }
 

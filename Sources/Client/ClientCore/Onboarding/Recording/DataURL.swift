@@ -42,6 +42,15 @@ public struct DataURL: Sendable, Hashable {
   /// The URL.
   public var text: String { "data:\(mediaType);base64,\(Bytes(bytes).base64)" }
 
+  /// How many bytes are in the text of a data URL, by its length alone; nil for anything else.
+  static func byteCount(of text: String) -> Int? {
+    guard text.utf8.prefix(5).elementsEqual("data:".utf8, by: { $0 | 0x20 == $1 | 0x20 }),
+      let comma = text.utf8.prefix(256).firstIndex(of: UInt8(ascii: ","))
+    else { return nil }
+    let padding = text.utf8.suffix(2).count { $0 == UInt8(ascii: "=") }
+    return (text.utf8.distance(from: comma, to: text.utf8.endIndex) - 1 - padding) * 3 / 4
+  }
+
   /// Whether it is a recording.
   var isAudio: Bool { mediaType.hasPrefix("audio/") }
 

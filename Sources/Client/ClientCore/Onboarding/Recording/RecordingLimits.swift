@@ -2,8 +2,10 @@ import Foundation
 public import ParleyAPI
 import WellKnown
 
-/// How long recordings are at least.
+/// How long recordings are at least, and how large at most.
 public struct RecordingLimits: Sendable, Hashable {
+  /// The largest recording that the service takes, in bytes.
+  public static let maximumBytes = 10 << 20
   /// The minimum of steps that have none of their own, in seconds.
   public static let defaultMinimum = 5.0
 
