@@ -149,7 +149,8 @@ struct StoredOnboardingDataTests {
     arguments: [
       ("voice", "data:audio/m4a;base64,AAAA"), ("voice", "recording:0f"), ("voice", "https://store.example/a.m4a"),
       ("voice", "I said it into a.m4a"), ("text", "/"), ("text", "/shrug and go on"), ("text", "and/or"), ("text", "~/"),
-      ("text", "ph: 7"), ("text", "track.mp3"), ("choice", "../"),
+      ("text", "ph: 7"), ("text", "ph:7"), ("text", "content:unknown"), ("choice", "file:mine"), ("text", "track.mp3"),
+      ("choice", "../"),
     ])
   func noPaths(_ type: String, _ value: String) {
     var data = StoredOnboardingData()
@@ -159,7 +160,7 @@ struct StoredOnboardingDataTests {
 
   @Test("O-19: elsewhere than in spoken answers a path is refused when it names a recording")
   func pathsInText() {
-    for value in ["file:///x", "/var/mobile/rec.m4a", "~/rec.wav"] {
+    for value in ["file:///x", "content://a/1", "ph://asset", "assets-library://a", "/var/mobile/rec.m4a", "~/rec.wav"] {
       var data = StoredOnboardingData()
       data.answer(9, .text(value))
       #expect(code { try data.checkValues() } == .filePath)

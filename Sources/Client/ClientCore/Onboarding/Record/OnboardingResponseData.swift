@@ -106,7 +106,11 @@ private enum FilePath {
     let head = lowered(text.utf8.prefix(16))
     // A recording may have millions of characters, of which the first say what it is.
     if head.starts(with: "data:".utf8) || head.starts(with: "recording:".utf8) { return false }
-    if schemes.contains(where: { head.starts(with: $0) }) { return !text.contains(" ") || head.starts(with: "file:/".utf8) }
+    if let scheme = schemes.first(where: { head.starts(with: $0) }) {
+      // People write `ph:7` and `content:unknown` as well; no address of theirs goes on with a slash.
+      let hasPlace = head.dropFirst(scheme.count).first == UInt8(ascii: "/")
+      return (isVoice || hasPlace) && (!text.contains(" ") || head.starts(with: "file:/".utf8))
+    }
     if head.starts(with: "https:".utf8) || head.starts(with: "http:".utf8) { return false }
     let tail = lowered(text.utf8.suffix(5))
     let isNamedLikeAudio = endings.contains { tail.suffix($0.count).elementsEqual($0) }
