@@ -63,6 +63,8 @@ public final class OnboardingDataPush: Sendable {
   }
 
   let service: OnboardingService.Client
+  /// Who knows the person, where calls are made in the name of a session.
+  let keeper: SessionKeeper?
   let store: OnboardingStore
   let options: Options
 
@@ -74,6 +76,7 @@ public final class OnboardingDataPush: Sendable {
   ///   - options: What can be set.
   public init(channel: any Channel, store: OnboardingStore, options: Options = Options()) {
     service = OnboardingService.Client(channel)
+    keeper = (channel as? SessionChannel)?.keeper
     self.store = store
     self.options = options
   }
@@ -109,7 +112,7 @@ public final class OnboardingDataPush: Sendable {
   /// Whether any answers are on this device.
   public func hasPendingData() async throws -> Bool { try await store.load() != nil }
 
-  /// Forgets the answers on this device, pushed or not.
+  /// Forgets the answers on this device, pushed or not, and what was pushed: at a sign-out, so that nobody else gets them.
   public func clearStoredData() async throws { try await store.clear() }
 
   /// The answers in a line: `Onboarding: 2 responses, Step 45, 100% (COMPLETED)`.
@@ -144,7 +147,9 @@ public final class OnboardingDataPush: Sendable {
 
   /// Pushes the complete answers in one go, and forgets them when the service has said that they are durable.
   ///
-  /// What follows there is not waited for beyond what the service is set up to: ``push(userID:voipToken:)`` shows it.
+  /// What follows there is not waited for beyond what the service is set up to: ``push(userID:voipToken:)`` shows it. While it
+  /// goes on and nothing else waits here, the service is asked how it stands; work that was given up is begun anew with the
+  /// answers that the service keeps.
   ///
   /// - Parameters:
   ///   - userID: The person; empty for whoever is signed in.
@@ -153,7 +158,21 @@ public final class OnboardingDataPush: Sendable {
   /// - Throws: ``PushFailure``, and the answers stay; `CancellationError` when the task is cancelled.
   public func pushToBackend(userID: String = "", voipToken: String? = nil) async throws -> CompleteResponse {
     let run = PushRun(self, userID: userID, voipToken: voipToken, waits: true) { _ in }
-    return try await run.failingAsPush { try await run.delivered().response }
+    return try await run.failingAsPush { try await run.pushed() }
+  }
+
+  /// Has the service begin anew, with the answers that it keeps, after it gave up the work on them.
+  ///
+  /// Pushing again does so by itself on a device that knows of the submission; this is for one that does not, such as after a new
+  /// installation. ``push(userID:voipToken:)`` follows the work then.
+  ///
+  /// - Parameter voipToken: Where the device can be rung; nil when it is not registered yet.
+  /// - Returns: What became of them so far; of the newest submission, when that was not given up.
+  /// - Throws: ``PushFailure`` with ``PushFailure/Kind/noData`` when the service has taken no answers of the person's; as
+  ///   ``pushToBackend(userID:voipToken:)``.
+  public func resubmit(voipToken: String? = nil) async throws -> CompleteResponse {
+    let run = PushRun(self, userID: "", voipToken: voipToken, waits: true) { _ in }
+    return try await run.failingAsPush { try await run.resubmitted().response }
   }
 
   /// Pushes the complete answers and tells how it goes, to the end of the service's work.

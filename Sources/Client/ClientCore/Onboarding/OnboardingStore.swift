@@ -42,10 +42,9 @@ public struct OnboardingStore: Sendable {
   ///   is going on is not looked at where there is a complete record.
   public func load() async throws -> StoredOnboardingData? { try await snapshot()?.data }
 
-  /// Forgets the record, complete or not.
+  /// Forgets the record, complete or not, and what was pushed.
   public func clear() async throws {
-    try await entries.remove(Self.completedKey)
-    try await entries.remove(Self.progressKey)
+    for key in [Self.completedKey, Self.progressKey, Self.deliveryKey] { try await entries.remove(key) }
   }
 
   // MARK: What a push needs
@@ -84,6 +83,13 @@ public struct OnboardingStore: Sendable {
   func delivery() async throws -> Delivery? { try await entries.load(Self.deliveryKey).flatMap(Delivery.init) }
 
   func save(_ delivery: Delivery) async throws { try await entries.save(delivery.bytes, as: Self.deliveryKey) }
+
+  /// Notes how far a submission was seen to have come, unless it was forgotten or is another one by now.
+  func advance(_ delivery: Delivery) async throws {
+    _ = try await entries.update(Self.deliveryKey) { present in
+      present.flatMap(Delivery.init)?.submissionID == delivery.submissionID ? delivery.bytes : present
+    }
+  }
 
   /// Forgets a submission, unless it is another one by now.
   func forget(_ delivery: Delivery) async throws {

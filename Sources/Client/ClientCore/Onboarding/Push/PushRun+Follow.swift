@@ -4,24 +4,25 @@ import RPC
 extension PushRun {
   /// Follows the work on a submission to its end, wherever it stands.
   ///
+  /// What was given up before is begun anew first, with the answers that the service keeps: this device has none any more.
+  ///
   /// - Returns: What became of it.
-  /// - Throws: ``PushFailure`` with ``PushFailure/Kind/server(reason:)`` when the service gave the work up; the answers are there all
-  ///   the same, and whoever pushes again follows what becomes of them.
+  /// - Throws: ``RPC/RPCError`` with the reason `SUBMISSION_FAILED` when the service gives the work up; whoever pushes again has
+  ///   it begun anew.
   func followed(_ delivery: Delivery) async throws -> CompleteResponse {
     var delivery = delivery
     guard !delivery.submissionID.isEmpty else { return delivery.response }
-    let last: Submission
-    do {
-      let now = try await standing(of: delivery)
-      if now.stage != .failed { tell(.analyzing(now)) }
-      last = now.stage.isLast ? now : try await end(of: &delivery)
-    } catch let error as RPCError where error.code == .notFound {
-      // Of somebody else who was signed in here, or deleted.
-      try await store.forget(delivery)
-      throw error
+    var now = try await knowing(delivery) { try await beginning(of: delivery) }
+    if now.stage == .failed, !delivery.isNew {
+      delivery = try await resubmitted(key: delivery.key)
+      now = delivery.response.submission ?? Submission(id: delivery.submissionID, stage: .received)
     }
+    if now.stage != .failed { tell(.analyzing(now)) }
+    let last = now.stage.isLast ? now : try await knowing(delivery) { try await end(of: &delivery) }
     guard last.stage != .failed else {
-      throw PushFailure(.server(reason: "SUBMISSION_FAILED"), "the work on your answers was given up; the answers are kept")
+      throw RPCError(
+        .aborted, "the work on your answers was given up; the answers are kept",
+        details: [.errorInfo(reason: "SUBMISSION_FAILED", domain: "parley.client", metadata: [:])])
     }
     let response = await outcome(of: delivery, last)
     try await store.forget(delivery)
@@ -29,8 +30,25 @@ extension PushRun {
     return response
   }
 
+  /// What `body` returns; a submission that the service does not know is forgotten.
+  func knowing<Value>(_ delivery: Delivery, _ body: () async throws -> Value) async throws -> Value {
+    do { return try await body() } catch let error as RPCError where error.code == .notFound {
+      // Of somebody else who was signed in here, or deleted.
+      try await store.forget(delivery)
+      throw error
+    }
+  }
+
+  /// How far the work has come, and what became of it so far, as the service says now.
+  func standing(of delivery: Delivery) async throws -> GetSubmissionResponse {
+    let request = GetSubmissionRequest(submissionID: delivery.submissionID)
+    return try await repeated { () async throws(RPCError) in
+      try await service.getSubmission(request, options: .timeout(options.timeout))
+    }
+  }
+
   /// How far the work has come: as the service has just said, or, when it was seen by an earlier attempt, as it says now.
-  private func standing(of delivery: Delivery) async throws(RPCError) -> Submission {
+  private func beginning(of delivery: Delivery) async throws(RPCError) -> Submission {
     let first = delivery.response.submission ?? Submission(id: delivery.submissionID, stage: .received)
     guard !delivery.isNew else { return first }
     do {
@@ -76,7 +94,7 @@ extension PushRun {
         seen.position = submission.position
         if submission.stage.isLast { return submission }
         tell(.analyzing(submission))
-        try await store.save(seen)
+        try await store.advance(seen)
       }
       return nil
     }
@@ -113,17 +131,7 @@ extension PushRun {
 
   /// What the service answers now that all is done; without an answer, what it said first with the end in it.
   private func outcome(of delivery: Delivery, _ last: Submission) async -> CompleteResponse {
-    let request = GetSubmissionRequest(submissionID: delivery.submissionID)
-    var failures = 0
-    while true {
-      do {
-        let answer = try await service.getSubmission(request, options: .timeout(options.timeout))
-        if let result = answer.result { return result }
-        break
-      } catch {
-        guard error.isWorthRepeating, (try? await pause(after: &failures, error)) != nil else { break }
-      }
-    }
+    if let result = try? await standing(of: delivery).result { return result }
     var response = delivery.response
     response.submission = last
     let warnings = last.warnings.map(\.message).filter { !$0.isEmpty }

@@ -37,7 +37,34 @@ struct PushRun: Sendable {
     }
   }
 
+  /// Whose answers are pushed; empty where nobody here knows.
+  func person() async throws(RPCError) -> String {
+    guard userID.isEmpty else { return userID }
+    return try await push.keeper?.userID() ?? ""
+  }
+
   // MARK: Until the answers are durable
+
+  /// What became of the answers so far: those on this device, or those that were pushed before and are still worked on.
+  ///
+  /// - Throws: As ``delivered()``.
+  func pushed() async throws -> CompleteResponse {
+    var delivery = try await delivered()
+    var response = delivery.response
+    if !delivery.isNew {
+      // Nothing was pushed now: what is said has to be so now, and for this person.
+      let now = try await knowing(delivery) { try await standing(of: delivery) }
+      if now.submission?.stage == .failed {
+        delivery = try await resubmitted(key: delivery.key)
+        response = delivery.response
+      } else {
+        response = now.result ?? response
+        response.submission = now.submission ?? response.submission
+      }
+    }
+    if response.submission?.stage == .done { try await store.forget(delivery) }
+    return response
+  }
 
   /// Sees to it that the answers on this device are durable at the service and gone here.
   ///
@@ -46,7 +73,8 @@ struct PushRun: Sendable {
   ///   store's errors.
   func delivered() async throws -> Delivery {
     tell(.checking)
-    let held = try await store.delivery()
+    let person = try await person()
+    let held = try await held(by: person)
     let snapshot = try await store.snapshot()
     guard let snapshot, snapshot.data.isCompleted == true, !snapshot.data.responses.isEmpty else {
       if let held { return held }
@@ -54,7 +82,7 @@ struct PushRun: Sendable {
         .noData, snapshot == nil ? "there are no answers on this device" : "the answers on this device are not complete")
     }
     let encoded = snapshot.data.json.encoded()
-    let key = key(of: encoded)
+    let key = key(of: encoded, person)
     if let held, held.key == key {
       // The service has them; the app ended before they were forgotten here.
       try await store.clear(snapshot)
@@ -64,17 +92,57 @@ struct PushRun: Sendable {
     if let failure = await push.connectionFailure() { throw failure }
     options.log("Onboarding", "pushing: \(snapshot.data.summary)")
     let response = try await sent(snapshot.data, bytes: encoded.count, key)
-    let delivery = Delivery(key: key, response: response)
-    if !delivery.submissionID.isEmpty { try await store.save(delivery) }
+    let delivery = try await kept(Delivery(key: key, person: person, response: response))
     try await store.clear(snapshot)
     options.log("Onboarding", "pushed: \(response.totalSteps) answers, \(response.filesProcessed) recordings")
     return delivery
   }
 
+  /// Sends the answers that the service keeps once more, if it gave up the work on them.
+  ///
+  /// - Parameter key: What the record was pushed by, if it was from here.
+  /// - Returns: The new submission, or the newest one where another was begun since.
+  /// - Throws: ``PushFailure`` with ``PushFailure/Kind/noData`` when the service has taken none; the calls' and the store's
+  ///   errors.
+  func resubmitted(key: String = "") async throws -> Delivery {
+    let person = try await person()
+    let progress = try await repeated { () async throws(RPCError) in
+      try await service.getProgress(options: .timeout(options.timeout))
+    }
+    guard let newest = progress.submission, let state = progress.state, !state.responses.isEmpty else {
+      throw PushFailure(.noData, "no answers were pushed before")
+    }
+    guard newest.stage == .failed else {
+      // Whoever gets the end of that is not told of one that was given up before.
+      let response = CompleteResponse(success: true, jobID: newest.id, submission: newest)
+      return try await kept(Delivery(key: key, person: person, response: response))
+    }
+    tell(.uploading(done: 0, total: 0))
+    options.log("Onboarding", "pushing again what the service keeps")
+    let request = request(state, SHA256.hexadecimal(Array("\(newest.id)\u{0}\(person)".utf8)))
+    let response = try await repeated { () async throws(RPCError) in
+      try await service.complete(request, options: .timeout(options.transferTimeout))
+    }
+    return try await kept(Delivery(key: key, person: person, response: response))
+  }
+
+  /// The submission that is followed here, if it may be this person's.
+  private func held(by person: String) async throws -> Delivery? {
+    guard let held = try await store.delivery() else { return nil }
+    guard held.isForeign(to: person) else { return held }
+    try await store.forget(held)
+    return nil
+  }
+
+  private func kept(_ delivery: Delivery) async throws -> Delivery {
+    if !delivery.submissionID.isEmpty { try await store.save(delivery) }
+    return delivery
+  }
+
   /// What makes it the same request however often it is sent: the same for the same record and person, 64 characters.
-  private func key(of record: [UInt8]) -> String {
+  private func key(of record: [UInt8], _ person: String) -> String {
     let consent = options.voiceConsent.map { "\($0.isGiven) \($0.statement)" } ?? ""
-    return SHA256.hexadecimal(record + Array("\u{0}\(userID)\u{0}\(consent)".utf8))
+    return SHA256.hexadecimal(record + Array("\u{0}\(person)\u{0}\(consent)".utf8))
   }
 
   private func sent(_ data: StoredOnboardingData, bytes: Int, _ key: String) async throws -> CompleteResponse {
@@ -132,6 +200,17 @@ struct PushRun: Sendable {
   /// Waits before the next attempt.
   ///
   /// - Throws: The error when there were enough attempts, or when it asks for a longer wait than anybody watches a bar for.
+  /// What `call` returns, made again as long as that may help.
+  func repeated<Value>(_ call: () async throws(RPCError) -> Value) async throws -> Value {
+    var failures = 0
+    while true {
+      do { return try await call() } catch {
+        guard error.isWorthRepeating else { throw error }
+        try await pause(after: &failures, error)
+      }
+    }
+  }
+
   func pause(after failures: inout Int, _ error: RPCError) async throws {
     failures += 1
     guard failures < options.attempts, !error.asksForLongWait, !Task.isCancelled else { throw error }
