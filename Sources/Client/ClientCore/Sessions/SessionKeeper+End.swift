@@ -83,7 +83,7 @@ extension SessionKeeper {
   }
 
   /// Whether another token may help.
-  private static func isAboutToken(_ error: RPCError) -> Bool {
+  static func isAboutToken(_ error: RPCError) -> Bool {
     error.code == .unauthenticated && (error.reason == "ACCESS_TOKEN_EXPIRED" || error.reason == "INVALID_ACCESS_TOKEN")
   }
 }

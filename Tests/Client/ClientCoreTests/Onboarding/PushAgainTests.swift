@@ -103,6 +103,21 @@ struct PushAgainTests {
     }
   }
 
+  @Test("O-26: a key that the service knows with other content is left out, since the same record may be read anew there")
+  func keyReused() async throws {
+    try await OnboardingWorld.run { world in
+      try await world.push().markCompleted(OnboardingWorld.record())
+      let refusal = ScriptedOnboarding.refusal(.alreadyExists, "IDEMPOTENCY_KEY_REUSED")
+      world.service.change { $0.refusals["Complete"] = [refusal] }
+      #expect(try await world.push().states().last.map(short) == "complete")
+      #expect(world.service.state.completes.only?.idempotencyKey == "")
+      try await world.push().markCompleted(OnboardingWorld.record())
+      world.service.change { $0.refusals["Complete"] = [refusal, refusal] }
+      #expect(await kind { _ = try await world.push().pushToBackend() } == .server(reason: "IDEMPOTENCY_KEY_REUSED"))
+      #expect(try await world.push().hasPendingData())
+    }
+  }
+
   @Test("Without an answer of the service nothing is said of work that goes on")
   func unreached() async throws {
     try await OnboardingWorld.run { world in
@@ -216,6 +231,19 @@ struct PushAgainTests {
       world.service.change { $0.watchEnds.insert(.broken(after: 4), at: 0) }
       #expect(try await world.push().states().last.map(short) == "failed network")
       #expect(try await world.store.delivery() == nil)
+    }
+  }
+
+  @Test("O-38: a stream that is refused because the token has run out is opened once more", arguments: [1, 2])
+  func tokenRanOut(_ times: Int) async throws {
+    try await OnboardingWorld.run { world in
+      let refusal = ScriptedOnboarding.refusal(.unauthenticated, "ACCESS_TOKEN_EXPIRED")
+      for method in ["UploadRecording", "WatchSubmission"] {
+        try await world.push().markCompleted(OnboardingWorld.record())
+        world.service.change { $0.refusals[method] = Array(repeating: refusal, count: times) }
+        let last = try await world.push { $0.uploads = .always }.states().last.map(short)
+        #expect(last == (times == 1 ? "complete" : "failed notSignedIn"))
+      }
     }
   }
 

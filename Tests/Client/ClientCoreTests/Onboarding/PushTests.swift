@@ -146,6 +146,23 @@ struct PushTests {
     }
   }
 
+  @Test(
+    "Somebody on the way who refuses in the service's place is the network, not the person's sign-in", arguments: [401, 403, 404])
+  func proxy(_ status: Int) async throws {
+    let server = try ScriptedServer { request, connection in
+      request.verb == "GET"
+        ? connection.respond(200, ["content-type: application/json"], #"{"steps": []}"#)
+        : connection.respond(status, ["content-type: text/html"], "<p>no</p>")
+    }
+    defer { server.close() }
+    let push = OnboardingDataPush(
+      channel: ConnectJSONChannel(baseURL: server.url), store: OnboardingStore(MemoryKeyValueStore()),
+      options: .init(clock: SteppedClock()))
+    try await push.markCompleted(OnboardingWorld.record())
+    #expect(try await push.states().map(short) == ["idle", "checking", "uploading 0/0", "failed network"])
+    #expect(try await push.hasPendingData())
+  }
+
   @Test("O-13: when every answer is lost the push fails, and after a restart it goes on by the same key")
   func allAnswersLost() async throws {
     try await OnboardingWorld.run { world in

@@ -83,9 +83,11 @@ public struct PushFailure: Error, Sendable, CustomStringConvertible {
     case "SUBMISSION_RUNNING": return .running
     default: break
     }
-    if error.code == .unauthenticated { return .notSignedIn }
     if error.meansTooLarge { return .tooLarge }
-    if error.isFromHere || error.code == .unavailable || error.code == .deadlineExceeded { return .network }
+    // Somebody on the way who answers in the service's place says nothing of the person.
+    if error.isFromHere || error.cause is AnsweredStatus { return .network }
+    if error.code == .unauthenticated { return .notSignedIn }
+    if error.code == .unavailable || error.code == .deadlineExceeded { return .network }
     return .server(reason: error.reason ?? error.code.name)
   }
 }
@@ -107,7 +109,7 @@ extension RPCError {
     default: false
     }
   }
-}
 
   /// Whether whoever answered asks for a wait of more than a minute: the person is told so then, instead of kept waiting.
   var asksForLongWait: Bool { (retryAfter ?? .zero) > .seconds(60) }
+}

@@ -107,6 +107,9 @@ extension PushRun {
     from error: RPCError, _ delivery: inout Delivery, _ failures: inout Int
   ) async throws -> Submission? {
     switch error.code {
+    case .unauthenticated where failures == 0 && SessionKeeper.isAboutToken(error):
+      // Streams are not repeated with a new token by themselves.
+      try await pause(after: &failures, error)
     case .unauthenticated, .permissionDenied, .notFound, .unimplemented, .failedPrecondition: throw error
     case .outOfRange, .invalidArgument:
       // A place that the service does not know any more: all from the beginning.

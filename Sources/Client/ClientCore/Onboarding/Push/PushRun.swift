@@ -146,7 +146,7 @@ struct PushRun: Sendable {
   }
 
   private func sent(_ data: StoredOnboardingData, bytes: Int, _ key: String) async throws -> CompleteResponse {
-    var state = data.message
+    var (state, key) = (data.message, key)
     var isUploaded = false
     if options.uploads == .always || bytes > options.maximumRequestBytes {
       state = try await uploaded(state)
@@ -162,6 +162,9 @@ struct PushRun: Sendable {
         if error.meansTooLarge && !isUploaded {
           state = try await uploaded(state)
           isUploaded = true
+        } else if error.reason == "IDEMPOTENCY_KEY_REUSED", !key.isEmpty {
+          // The record was sent before by another version of the app, or understood by other steps. Without a key its content tells.
+          key = ""
         } else {
           // An answer that was lost comes again by the same key.
           guard error.isWorthRepeating else { throw error }
@@ -197,9 +200,6 @@ struct PushRun: Sendable {
 
   // MARK: Waiting
 
-  /// Waits before the next attempt.
-  ///
-  /// - Throws: The error when there were enough attempts, or when it asks for a longer wait than anybody watches a bar for.
   /// What `call` returns, made again as long as that may help.
   func repeated<Value>(_ call: () async throws(RPCError) -> Value) async throws -> Value {
     var failures = 0
@@ -211,6 +211,9 @@ struct PushRun: Sendable {
     }
   }
 
+  /// Waits before the next attempt.
+  ///
+  /// - Throws: The error when there were enough attempts, or when it asks for a longer wait than anybody watches a bar for.
   func pause(after failures: inout Int, _ error: RPCError) async throws {
     failures += 1
     guard failures < options.attempts, !error.asksForLongWait, !Task.isCancelled else { throw error }

@@ -54,7 +54,10 @@ extension PushRun {
           for message in upload.messages(from: arrived.offset, size: options.pieceBytes) { try await writer.write(message) }
         }
         return response.reference.isEmpty ? upload.reference : response.reference
-      } catch let error as RPCError where error.isWorthRepeating || Self.isAboutPlace(error) {
+      } catch let error as RPCError
+        where error.isWorthRepeating || Self.isAboutPlace(error) || (failures == 0 && SessionKeeper.isAboutToken(error))
+      {
+        // Streams are not repeated with a new token by themselves.
         try await pause(after: &failures, error)
       }
     }
