@@ -13,6 +13,10 @@ enum OnboardingRefusal: Error, Sendable, Hashable {
   case overtaken
   /// The account is deleted.
   case departed
+  /// Something else is being written for the person.
+  case busy
+  /// The submission is watched by too many.
+  case tooManyWatchers
   /// The key was used with other content.
   case keyReused
   /// There are no answers.
@@ -51,6 +55,8 @@ enum OnboardingRefusal: Error, Sendable, Hashable {
     case .running: (.aborted, "SUBMISSION_RUNNING", "other answers of yours are being worked on")
     case .overtaken: (.aborted, "ANSWERS_CHANGED", "newer answers came meanwhile")
     case .departed: (.unauthenticated, "ACCOUNT_DELETED", "the account is deleted")
+    case .busy: (.aborted, "BUSY", "something else of yours is being written")
+    case .tooManyWatchers: (.resourceExhausted, "TOO_MANY_WATCHERS", "the submission is watched by too many of yours")
     case .keyReused: (.alreadyExists, "IDEMPOTENCY_KEY_REUSED", "the key was used with other answers")
     case .noAnswers: (.notFound, "NO_ANSWERS", "there are no answers")
     case .noSubmission: (.notFound, "SUBMISSION_NOT_FOUND", "there is no such submission")
@@ -80,6 +86,8 @@ enum OnboardingRefusal: Error, Sendable, Hashable {
     case .badRecording(let field, let word): details.append(.badRequest([.init(field: field, description: word)]))
     case .running(let submission): metadata["submission_id"] = submission
     case .wrongOffset(let durable): metadata["offset"] = "\(durable)"
+    case .busy: details.append(.retryInfo(.seconds(1)))
+    case .tooManyWatchers: details.append(.retryInfo(.seconds(30)))
     case .providerUnavailable(_, let retryAfter): details.append(.retryInfo(retryAfter ?? .seconds(5)))
     default: break
     }

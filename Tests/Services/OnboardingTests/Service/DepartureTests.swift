@@ -4,7 +4,6 @@ import Foundation
 import JOSE
 import JSON
 import MessagesCore
-import OnboardingStore
 import Outbound
 import ParleyAPI
 import PostgreSQL
@@ -51,17 +50,6 @@ struct DepartureTests {
     return try #require(id)
   }
 
-  /// Returns when so many wait for somebody's lock.
-  private static func waiting(_ count: Int64, _ world: OnboardingWorld) async throws {
-    try await eventually {
-      try await world.value(
-        """
-        select count(*) from pg_locks where locktype = 'advisory' and not granted
-          and database = (select oid from pg_database where datname = current_database())
-        """, as: Int64.self) == count
-    }
-  }
-
   @Test("What is being saved at that moment is deleted with the account, and what comes after is refused")
   func writers() async throws {
     try await OnboardingWorld.with { world in
@@ -72,25 +60,26 @@ struct DepartureTests {
         @Sendable func save(_ text: String) -> Task<String?, any Error> {
           Task {
             do {
-              _ = try await world.client.saveAnswer(
-                .init(step: 3, answer: Self.written(text)), options: OnboardingWorld.options(ana))
+              _ = try await untilNotBusy {
+                try await world.client.saveAnswer(
+                  .init(step: 3, answer: Self.written(text)), options: OnboardingWorld.options(ana))
+              }
               return nil
             } catch let error as RPCError { return error.reason }
           }
         }
         let (early, deletion, late) = try await world.parley.withDatabase { database in
           try await database.transaction { transaction in
-            try await SubmissionStore(database).lock(user, in: transaction)
+            // Who is early has the person's lock, and waits for the table.
+            try await transaction.execute("lock table onboarding.answer in share mode")
             let early = save("early")
-            try await Self.waiting(1, world)
+            try await eventually { try await world.waiting(for: "relation") == 1 }
             let deletion = Task {
               try await data.delete(
                 .init(userID: ana.userID.description, workID: PostgreSQL.UUID.v7().description), options: Self.options())
             }
-            try await Self.waiting(2, world)
-            let late = save("late")
-            try await Self.waiting(3, world)
-            return (early, deletion, late)
+            try await eventually { try await world.waiting(for: "advisory") == 1 }
+            return (early, deletion, save("late"))
           }
         }
         #expect(try await early.value == nil)

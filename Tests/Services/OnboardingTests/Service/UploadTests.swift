@@ -17,16 +17,17 @@ import WellKnown
 
 @Suite("Recordings in pieces", .serialized)
 struct UploadTests {
-  private static func head(_ bytes: [UInt8], _ name: String, offset: Int = 0, type: String = "audio/m4a") -> RecordingHead {
+  static func head(_ bytes: [UInt8], _ name: String, offset: Int = 0, type: String = "audio/m4a") -> RecordingHead {
     .init(
       uploadID: name, contentType: type, sha256: .init(SHA256.digest(bytes)), size: Int64(bytes.count), offset: Int64(offset))
   }
 
   /// Sends pieces, from one of the bytes on.
-  private static func upload(
-    _ world: OnboardingWorld, _ user: TestUser, _ head: RecordingHead, _ bytes: ArraySlice<UInt8>, piece: Int = 10_000
+  static func upload(
+    _ world: OnboardingWorld, _ user: TestUser, _ head: RecordingHead, _ bytes: ArraySlice<UInt8>, piece: Int = 10_000,
+    to client: ParleyAPI.OnboardingService.Client? = nil
   ) async throws -> UploadRecordingResponse {
-    try await world.client.uploadRecording(options: OnboardingWorld.options(user)) { requests in
+    try await (client ?? world.client).uploadRecording(options: OnboardingWorld.options(user)) { requests in
       try await requests.write(.init(head: head))
       var rest = bytes
       while !rest.isEmpty {
@@ -75,26 +76,27 @@ struct UploadTests {
       let ana = try await world.signIn("ana")
       let bytes = try SpokenFiles.m4a(1)
       let name = "an-upload-ended-twice"
-      let waiting: Query = """
-        select count(*) from pg_locks where locktype = 'advisory' and not granted
-          and database = (select oid from pg_database where datname = current_database())
-        """
-      // Whoever ends an upload waits for the person's lock.
-      let ends = try await world.parley.withDatabase { database in
-        try await database.transaction { transaction in
-          try await transaction.execute(
-            "select pg_advisory_xact_lock(hashtextextended('onboarding ' || \(ana.userID.description)::uuid::text, 0))")
-          let first = Task { try await Self.upload(world, ana, Self.head(bytes, name), bytes[...]) }
-          try await eventually { try await world.value(waiting, as: Int64.self) == 1 }
-          let progress = try await world.client.getUpload(.init(uploadID: name), options: OnboardingWorld.options(ana))
-          #expect(progress.offset == Int64(bytes.count) && !progress.isComplete)
-          let second = Task { try await Self.upload(world, ana, Self.head(bytes, name, offset: bytes.count), []) }
-          try await eventually { try await world.value(waiting, as: Int64.self) == 2 }
-          return [first, second]
+      try await world.withCopy { copy in
+        // The first has the person's lock, and waits for the table; the other one waits for the lock, at another copy of the service.
+        let ends = try await world.parley.withDatabase { database in
+          try await database.transaction { transaction in
+            try await transaction.execute("lock table onboarding.recording in share mode")
+            let first = Task { try await Self.upload(world, ana, Self.head(bytes, name), bytes[...]) }
+            try await eventually { try await world.waiting(for: "relation") == 1 }
+            let progress = try await world.client.getUpload(.init(uploadID: name), options: OnboardingWorld.options(ana))
+            #expect(progress.offset == Int64(bytes.count) && !progress.isComplete)
+            let second = Task {
+              try await untilNotBusy {
+                try await Self.upload(world, ana, Self.head(bytes, name, offset: bytes.count), [], to: copy)
+              }
+            }
+            try await eventually { try await world.waiting(for: "advisory") == 1 }
+            return [first, second]
+          }
         }
+        let references = try await [ends[0].value.reference, ends[1].value.reference]
+        #expect(Set(references).count == 1)
       }
-      let references = try await [ends[0].value.reference, ends[1].value.reference]
-      #expect(Set(references).count == 1)
       let staged: Int64? = try await world.value("select sum(length(data))::bigint from onboarding.staged_bytes")
       #expect(staged == Int64(bytes.count), "what was answered with success is there")
     }

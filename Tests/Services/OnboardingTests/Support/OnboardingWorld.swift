@@ -164,6 +164,26 @@ struct OnboardingWorld: Sendable {
     return found
   }
 
+  /// Starts another copy of the service for the length of `body`: the same database and recordings, memory of its own.
+  func withCopy(_ body: @escaping @Sendable (ParleyAPI.OnboardingService.Client) async throws -> Void) async throws {
+    let scratch = try ScratchFolder()
+    var settings = try Self.settings(parley, sandbox, in: scratch).environment
+    settings["BLOBS_DIRECTORY"] = folder
+    try await parley.with(OnboardingAPI.OnboardingService.self, settings: settings) { _, channel in
+      try await body(ParleyAPI.OnboardingService.Client(channel))
+    }
+    withExtendedLifetime(scratch) {}
+  }
+
+  /// How many wait for locks of a kind in the database: `advisory`, `relation`, `transactionid`.
+  func waiting(for kind: String) async throws -> Int64 {
+    try await value(
+      """
+      select count(*) from pg_locks as held join pg_stat_activity as session using (pid)
+      where held.locktype = \(kind) and not held.granted and session.datname = current_database()
+      """, as: Int64.self) ?? 0
+  }
+
   /// What the database says.
   func value<Value: SQLDecodable>(_ query: Query, as type: Value.Type = Value.self) async throws -> Value? {
     try await parley.withDatabase { try await $0.value(query) }

@@ -7,7 +7,6 @@ internal import PostgreSQL
 
 /// Answers that come one by one, and those of people without an account.
 struct AnswerDesk: Sendable {
-  let database: Database
   let answers: AnswerStore
   let keeping: AnswerKeeping
   let submissions: SubmissionStore
@@ -23,7 +22,7 @@ struct AnswerDesk: Sendable {
     let answer = ReceivedAnswer(message, step: step, steps)
     if let fault = answer.fault { throw OnboardingRefusal.invalid(field: "answer.\(fault.field)", fault.reason) }
     let looked = LookedAnswer(answer)
-    return try await database.transaction { transaction in
+    return try await submissions.entering(user) { transaction in
       try await mustRest(user, in: transaction)
       let (kept, warning) = try await keeping.keep(looked, of: user, in: transaction)
       if let warning { throw OnboardingRefusal.badRecording(field: "answer.value", word: warning.reason) }
@@ -72,7 +71,7 @@ struct AnswerDesk: Sendable {
   /// - Returns: How many steps have an answer.
   func claim(under key: String, for user: UUID) async throws -> Int {
     let hash = try hash(key)
-    return try await database.transaction { transaction in
+    return try await submissions.entering(user) { transaction in
       try await mustRest(user, in: transaction)
       guard let json = try await anonymous.take(under: hash, at: now(), in: transaction) else {
         throw OnboardingRefusal.noAnonymousRecord
@@ -95,7 +94,6 @@ struct AnswerDesk: Sendable {
 
   /// Answers are not changed under the hands of who works on them.
   private func mustRest(_ user: UUID, in transaction: Transaction) async throws {
-    try await submissions.enter(user, in: transaction)
     if let newest = try await submissions.newest(of: user, on: transaction), newest.doneAt == nil {
       throw OnboardingRefusal.running(submission: newest.id.description)
     }

@@ -7,7 +7,6 @@ internal import WellKnown
 
 /// Has stored answers understood once more.
 struct ExtractionDesk: Sendable {
-  let database: Database
   let answers: AnswerStore
   let submissions: SubmissionStore
   let identities: IdentityStore
@@ -20,8 +19,7 @@ struct ExtractionDesk: Sendable {
     if let newest, newest.doneAt == nil { throw OnboardingRefusal.running(submission: newest.id.description) }
     let known = try await identities.identity(of: user)?.extractedAt
     let extraction = try await pipeline.extraction(of: user, key: "\(UUID.v7(at: now()))/identity")
-    try await database.transaction { transaction in
-      try await submissions.enter(user, in: transaction)
+    try await submissions.entering(user) { transaction in
       // The model took its time: what came meanwhile is newer than what it was asked.
       let last = try await submissions.newest(of: user, on: transaction)
       if let last, last.doneAt == nil { throw OnboardingRefusal.running(submission: last.id.description) }

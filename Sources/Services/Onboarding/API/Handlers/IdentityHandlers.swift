@@ -7,7 +7,6 @@ internal import ServiceKit
 
 /// `parley.onboarding.v1.IdentityService`.
 struct IdentityHandlers: IdentityService.Handlers {
-  let database: Database
   let identities: IdentityStore
   let submissions: SubmissionStore
   let steps: StepCatalogues
@@ -34,8 +33,7 @@ struct IdentityHandlers: IdentityService.Handlers {
         throw OnboardingRefusal.invalid(
           field: "value", "1 to \(SubmissionLimits.fieldValue) characters without U+0000, or absent")
       }
-      try await database.transaction { transaction in
-        try await submissions.enter(user, in: transaction)
+      try await submissions.entering(user) { transaction in
         guard try await identities.identity(of: user, on: transaction) != nil else { throw OnboardingRefusal.noIdentity }
         try await identities.correct(request.name, request.value, of: user, at: now(), in: transaction)
       }

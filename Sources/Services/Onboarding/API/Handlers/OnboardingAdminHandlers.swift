@@ -8,7 +8,6 @@ internal import RPC
 
 /// `parley.onboarding.v1.OnboardingAdminService`: what operators see and set going again.
 struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
-  let database: Database
   let submissions: SubmissionStore
   let recordings: RecordingStore
   let identities: IdentityStore
@@ -47,8 +46,7 @@ struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
   func retryVoiceClone(_ request: RetryVoiceCloneRequest, _ call: CallContext) async throws -> RetryVoiceCloneResponse {
     let user = try Self.user(request.userID)
     return try await refusing {
-      try await database.transaction { transaction in
-        try await submissions.enter(user, in: transaction)
+      try await submissions.entering(user) { transaction in
         guard let voice = try await voices.voice(of: user, on: transaction), voice.consentedAt != nil else {
           throw OnboardingRefusal.noConsent
         }
@@ -82,8 +80,7 @@ struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
     of user: UUID, _ change: (Transaction) async throws -> Int
   ) async throws -> (count: Int, isNew: Bool) {
     try await refusing {
-      try await database.transaction { transaction in
-        try await submissions.enter(user, in: transaction)
+      try await submissions.entering(user) { transaction in
         guard let newest = try await submissions.newest(of: user, on: transaction) else { throw OnboardingRefusal.noSubmission }
         guard newest.doneAt != nil else { throw OnboardingRefusal.running(submission: newest.id.description) }
         let count = try await change(transaction)

@@ -30,11 +30,15 @@ final class ProgressHub: Sendable {
   }
 
   /// Watches a submission for the length of `body`, which gets what waits for its next change, or for a time.
+  ///
+  /// - Throws: ``OnboardingRefusal/tooManyWatchers`` where it has `most` watchers, and what `body` throws.
   func following<Value>(
-    _ id: UUID, _ body: (_ wait: @escaping @Sendable (Duration) async throws -> Void) async throws -> Value
+    _ id: UUID, atMost most: Int = .max,
+    _ body: (_ wait: @escaping @Sendable (Duration) async throws -> Void) async throws -> Value
   ) async throws -> Value {
     let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-    let place = state.withLock { state in
+    let place = try state.withLock { state in
+      guard state.watchers[id, default: [:]].count < most else { throw OnboardingRefusal.tooManyWatchers }
       state.next += 1
       state.watchers[id, default: [:]][state.next] = continuation
       return state.next

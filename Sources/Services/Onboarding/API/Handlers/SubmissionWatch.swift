@@ -30,7 +30,7 @@ struct SubmissionWatch: Sendable {
       // A place in another submission says nothing of this one: it is told from its beginning.
       if position.epoch == kept.id.description { offset = position.offset }
     }
-    try await hub.following(kept.id) { wait in
+    try await hub.following(kept.id, atMost: SubmissionLimits.watchers) { wait in
       while true {
         let events = try await submissions.events(of: kept.id, user, after: offset, limit: 100)
         for event in events {

@@ -88,8 +88,7 @@ struct UploadDesk: Sendable {
       try await uploads.abandon(head.uploadID, of: user)
       throw OnboardingRefusal.digestMismatch
     }
-    try await database.transaction { transaction in
-      try await submissions.enter(user, in: transaction)
+    try await submissions.entering(user) { transaction in
       guard let current = try await uploads.upload(head.uploadID, of: user, on: transaction), current.stage == upload.stage else {
         throw OnboardingRefusal.noUpload
       }

@@ -9,7 +9,6 @@ internal import ServiceKit
 
 /// `parley.onboarding.v1.VoiceService`.
 struct VoiceHandlers: VoiceService.Handlers {
-  let database: Database
   let voices: VoiceStore
   let recordings: RecordingStore
   let submissions: SubmissionStore
@@ -27,8 +26,7 @@ struct VoiceHandlers: VoiceService.Handlers {
       guard (1...64).contains(request.statement.count), request.statement.isStorable else {
         throw OnboardingRefusal.invalid(field: "statement", "1 to 64 characters, and no U+0000")
       }
-      try await database.transaction { transaction in
-        try await submissions.enter(user, in: transaction)
+      try await submissions.entering(user) { transaction in
         try await voices.consent(to: request.statement, of: user, at: now(), in: transaction)
       }
       return .init(voice: try await voice(of: user))
@@ -40,8 +38,7 @@ struct VoiceHandlers: VoiceService.Handlers {
   ) async throws -> WithdrawVoiceConsentResponse {
     let user = try call.caller.userID
     return try await refusing {
-      try await database.transaction { transaction in
-        try await submissions.enter(user, in: transaction)
+      try await submissions.entering(user) { transaction in
         let left = try await voices.withdraw(of: user, at: now(), in: transaction)
         if left.toDelete { try await jobs.enqueue(try OnboardingJobs.deleteVoices(of: user), in: transaction) }
         if left.toFind { try await jobs.enqueue(try OnboardingJobs.findVoices(of: user), in: transaction) }
@@ -62,8 +59,7 @@ struct VoiceHandlers: VoiceService.Handlers {
     for user: UUID, _ keep: (CloneVoiceResponse, Transaction) async throws -> Void = { _, _ in }
   ) async throws -> CloneVoiceResponse {
     try await refusing {
-      try await database.transaction { transaction in
-        try await submissions.enter(user, in: transaction)
+      try await submissions.entering(user) { transaction in
         guard let known = try await voices.voice(of: user, on: transaction), known.consentedAt != nil else {
           throw OnboardingRefusal.noConsent
         }

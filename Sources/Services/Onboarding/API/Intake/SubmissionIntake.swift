@@ -9,7 +9,6 @@ internal import PostgreSQL
 
 /// Takes all answers at once: when it returns, they are durable together with the job that goes on from there.
 struct SubmissionIntake: Sendable {
-  let database: Database
   let answers: AnswerStore
   let keeping: AnswerKeeping
   let submissions: SubmissionStore
@@ -37,8 +36,7 @@ struct SubmissionIntake: Sendable {
     }
     let device = try request.deviceMetadata?.storableJSON(field: "device_metadata")
     let consent = try Self.consent(request)
-    return try await database.transaction { transaction in
-      try await submissions.enter(user, in: transaction)
+    return try await submissions.entering(user) { transaction in
       if let known = try await known(hash, request.idempotencyKey, of: user, in: transaction) { return known }
       let moment = now()
       var (kept, warnings): ([KeptAnswer], [OnboardingDomain.SubmissionWarning]) = ([], [])

@@ -55,28 +55,26 @@ struct OnboardingParts: Sendable {
     onboarding = OnboardingHandlers(
       catalogues: catalogues,
       answers: AnswerDesk(
-        database: database, answers: answers, keeping: keeping, submissions: submissions,
-        anonymous: AnonymousRecordStore(database), steps: steps, retention: settings[OnboardingKeys.anonymousRetention], now: now),
+        answers: answers, keeping: keeping, submissions: submissions, anonymous: AnonymousRecordStore(database), steps: steps,
+        retention: settings[OnboardingKeys.anonymousRetention], now: now),
       uploads: UploadDesk(
         database: database, uploads: UploadStore(database), recordings: recordings, submissions: submissions, now: now),
       intake: SubmissionIntake(
-        database: database, answers: answers, keeping: keeping, submissions: submissions, voices: voiceStore, jobs: jobs,
-        steps: steps, blocking: context.loops.blocking, now: now),
+        answers: answers, keeping: keeping, submissions: submissions, voices: voiceStore, jobs: jobs, steps: steps,
+        blocking: context.loops.blocking, now: now),
       watch: watch,
       outcomes: SubmissionOutcomes(
         submissions: submissions, recordings: recordings, identities: identities, voices: voiceStore),
       extraction: ExtractionDesk(
-        database: database, answers: answers, submissions: submissions, identities: identities, pipeline: pipeline, now: now),
+        answers: answers, submissions: submissions, identities: identities, pipeline: pipeline, now: now),
       transcription: TranscriptionDesk(inspector: largeInspector, transcriber: providers.transcriber, now: now),
       defaultWait: settings[OnboardingKeys.completeWait])
-    identity = IdentityHandlers(
-      database: database, identities: identities, submissions: submissions, steps: catalogues, now: now)
+    identity = IdentityHandlers(identities: identities, submissions: submissions, steps: catalogues, now: now)
     voices = VoiceHandlers(
-      database: database, voices: voiceStore, recordings: recordings, submissions: submissions, blobs: blobs, jobs: jobs,
-      now: now)
+      voices: voiceStore, recordings: recordings, submissions: submissions, blobs: blobs, jobs: jobs, now: now)
     admin = OnboardingAdminHandlers(
-      database: database, submissions: submissions, recordings: recordings, identities: identities, voices: voiceStore,
-      watch: watch, jobs: jobs, log: context.log, now: now)
+      submissions: submissions, recordings: recordings, identities: identities, voices: voiceStore, watch: watch,
+      jobs: jobs, log: context.log, now: now)
     own = OwnOnboardingData(
       database: database, store: OnboardingDataStore(database), recordings: recordings, voices: voiceStore,
       submissions: submissions, kept: IdempotencyStore(schema: "onboarding", database), blobs: blobs, jobs: jobs.queue,

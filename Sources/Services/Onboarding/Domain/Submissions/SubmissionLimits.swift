@@ -25,6 +25,8 @@ public enum SubmissionLimits {
   public static let anonymousRecord = 256 << 10
   /// The largest piece of an upload, in bytes.
   public static let piece = 1 << 20
+  /// The most that wait for what becomes of a submission when another one begins to watch it.
+  public static let watchers = 16
   /// The longest value of a field of the identity, in characters.
   public static let fieldValue = 2_000
 }

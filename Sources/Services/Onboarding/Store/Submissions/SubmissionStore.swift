@@ -4,6 +4,7 @@ public import PostgreSQL
 /// Submissions, and the course of the work on them.
 public struct SubmissionStore: Sendable {
   let database: Database
+  private let turns = PersonTurns()
 
   /// Submissions in `database`.
   public init(_ database: Database) { self.database = database }
@@ -20,11 +21,13 @@ public struct SubmissionStore: Sendable {
   }
 
   /// The newest submission of a person; nil where there is none.
-  public func newest(of user: UUID) async throws(DatabaseError) -> KeptSubmission? { try await newest(of: user, on: database) }
+  public func newest(of user: UUID) async throws(DatabaseError) -> KeptSubmission? {
+    try await newest(of: user, on: database.reads)
+  }
 
   /// A submission of a person; nil where there is none.
   public func submission(_ id: UUID, of user: UUID) async throws(DatabaseError) -> KeptSubmission? {
-    try await database.row(
+    try await database.reads.row(
       "select \(part: KeptSubmission.columns) from onboarding.submission where user_id = \(user) and id = \(id)")
   }
 
@@ -36,7 +39,7 @@ public struct SubmissionStore: Sendable {
 
   /// What did not go well, in the order of the steps.
   public func warnings(of id: UUID, _ user: UUID) async throws(DatabaseError) -> [SubmissionWarning] {
-    let rows: [(Int32, String, String)] = try await database.rows(
+    let rows: [(Int32, String, String)] = try await database.reads.rows(
       """
       select step, reason, message from onboarding.submission_warning where user_id = \(user) and submission_id = \(id)
       order by step, reason
@@ -66,7 +69,7 @@ public struct SubmissionStore: Sendable {
   }
 
   private func events(_ query: Query) async throws(DatabaseError) -> [SubmissionEvent] {
-    let rows: [(Int64, String, Int32, Int32, Int32, Timestamp)] = try await database.rows(query)
+    let rows: [(Int64, String, Int32, Int32, Int32, Timestamp)] = try await database.reads.rows(query)
     var events: [SubmissionEvent] = []
     for row in rows {
       events.append(
@@ -90,6 +93,28 @@ public struct SubmissionStore: Sendable {
   /// Lets nobody else submit for a person until the transaction ends.
   public func lock(_ user: UUID, in transaction: Transaction) async throws(DatabaseError) {
     try await transaction.execute("select pg_advisory_xact_lock(\(part: Self.lockKey(user)))")
+  }
+
+  /// Does something in a transaction that has the person's lock, unless it cannot be had soon.
+  ///
+  /// Within the process one after the other, so that a person whose lock is taken holds one connection up, and that not for long.
+  ///
+  /// - Throws: ``PersonIsBusy``, the database's error, and what `body` throws.
+  public func locked<Value>(_ user: UUID, _ body: (Transaction) async throws -> Value) async throws -> Value {
+    try await turns.taking(user) {
+      try await database.transaction { transaction in
+        do {
+          // Shorter than others wait for a connection (`poolWait`).
+          try await transaction.executeAll([
+            "set local lock_timeout = '1s'", "select pg_advisory_xact_lock(\(part: Self.lockKey(user)))",
+            "set local lock_timeout to default",
+          ])
+        } catch let error as DatabaseError where error.sqlState == .lockNotAvailable {
+          throw PersonIsBusy()
+        }
+        return try await body(transaction)
+      }
+    }
   }
 
   /// As ``lock(_:in:)``, unless somebody else has the lock.
