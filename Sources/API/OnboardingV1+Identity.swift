@@ -388,7 +388,8 @@ public enum IdentityService {
     )
     /// Puts the caller's word in the place of what was understood. It stays whatever is understood later, until it is taken back.
     public static let correctIdentity: MethodDescriptor<CorrectIdentityRequest, CorrectIdentityResponse> = .init(
-      service: "parley.onboarding.v1.IdentityService", name: "CorrectIdentity", kind: .unary, access: .subscribed, idempotency: .idempotent
+      service: "parley.onboarding.v1.IdentityService", name: "CorrectIdentity", kind: .unary, access: .subscribed, idempotency: .idempotent,
+      limits: [MethodLimit("corrections", per: .user, perMinute: 240, burst: 120)]
     )
   }
 
@@ -445,10 +446,10 @@ extension FileDescriptor {
       BG5hbWUSGQoFdmFsdWUYAiABKAlIAFIFdmFsdWWIAQFCCAoGX3ZhbHVlIlQKF0NvcnJlY3RJZGVudGl0eVJlc3BvbnNlEjkKBWZpZWxkGAEgASgLMiMu\
       cGFybGV5Lm9uYm9hcmRpbmcudjEuSWRlbnRpdHlGaWVsZFIFZmllbGQqqAEKDklkZW50aXR5U291cmNlEh8KG0lERU5USVRZX1NPVVJDRV9VTlNQRUNJ\
       RklFRBAAEhoKFklERU5USVRZX1NPVVJDRV9BTlNXRVIQARIeChpJREVOVElUWV9TT1VSQ0VfVFJBTlNDUklQVBACEhkKFUlERU5USVRZX1NPVVJDRV9N\
-      T0RFTBADEh4KGklERU5USVRZX1NPVVJDRV9DT1JSRUNUSU9OEAQy9wEKD0lkZW50aXR5U2VydmljZRJrCgtHZXRJZGVudGl0eRIoLnBhcmxleS5vbmJv\
-      YXJkaW5nLnYxLkdldElkZW50aXR5UmVxdWVzdBopLnBhcmxleS5vbmJvYXJkaW5nLnYxLkdldElkZW50aXR5UmVzcG9uc2UiB5ACAYi1GAUSdwoPQ29y\
-      cmVjdElkZW50aXR5EiwucGFybGV5Lm9uYm9hcmRpbmcudjEuQ29ycmVjdElkZW50aXR5UmVxdWVzdBotLnBhcmxleS5vbmJvYXJkaW5nLnYxLkNvcnJl\
-      Y3RJZGVudGl0eVJlc3BvbnNlIgeQAgKItRgFYgZwcm90bzM=
+      T0RFTBADEh4KGklERU5USVRZX1NPVVJDRV9DT1JSRUNUSU9OEAQykAIKD0lkZW50aXR5U2VydmljZRJrCgtHZXRJZGVudGl0eRIoLnBhcmxleS5vbmJv\
+      YXJkaW5nLnYxLkdldElkZW50aXR5UmVxdWVzdBopLnBhcmxleS5vbmJvYXJkaW5nLnYxLkdldElkZW50aXR5UmVzcG9uc2UiB5ACAYi1GAUSjwEKD0Nv\
+      cnJlY3RJZGVudGl0eRIsLnBhcmxleS5vbmJvYXJkaW5nLnYxLkNvcnJlY3RJZGVudGl0eVJlcXVlc3QaLS5wYXJsZXkub25ib2FyZGluZy52MS5Db3Jy\
+      ZWN0SWRlbnRpdHlSZXNwb25zZSIfkAICiLUYBZK1GBQIARDwARh4Kgtjb3JyZWN0aW9uc2IGcHJvdG8z
       """
   )
 }

@@ -2220,7 +2220,8 @@ public enum OnboardingService {
     )
     /// Keeps one answer of the caller's. A later one to the same step takes its place; an earlier one that comes late changes nothing.
     public static let saveAnswer: MethodDescriptor<SaveAnswerRequest, SaveAnswerResponse> = .init(
-      service: "parley.onboarding.v1.OnboardingService", name: "SaveAnswer", kind: .unary, access: .session, idempotency: .idempotent
+      service: "parley.onboarding.v1.OnboardingService", name: "SaveAnswer", kind: .unary, access: .session, idempotency: .idempotent,
+      limits: [MethodLimit("answers", per: .user, perMinute: 240, burst: 120)]
     )
     /// Tells what the caller has answered so far.
     public static let getProgress: MethodDescriptor<GetProgressRequest, GetProgressResponse> = .init(
@@ -2229,7 +2230,7 @@ public enum OnboardingService {
     /// Keeps what somebody has answered who has no account yet. Recordings stay on the device.
     public static let saveAnonymousProgress: MethodDescriptor<SaveAnonymousProgressRequest, SaveAnonymousProgressResponse> = .init(
       service: "parley.onboarding.v1.OnboardingService", name: "SaveAnonymousProgress", kind: .unary, access: .public,
-      limits: [MethodLimit("anonymous-progress", per: .address, perMinute: 120, burst: 60)]
+      limits: [MethodLimit("anonymous-writes", per: .address, perMinute: 10, burst: 30)]
     )
     /// Tells what was kept under a key. It is not called by GET: the key belongs in no URL.
     public static let getAnonymousProgress: MethodDescriptor<GetAnonymousProgressRequest, GetAnonymousProgressResponse> = .init(
@@ -2238,7 +2239,8 @@ public enum OnboardingService {
     )
     /// Makes what was kept under a key the caller's own. Of two answers to one step the later one stays.
     public static let claimAnonymousProgress: MethodDescriptor<ClaimAnonymousProgressRequest, ClaimAnonymousProgressResponse> = .init(
-      service: "parley.onboarding.v1.OnboardingService", name: "ClaimAnonymousProgress", kind: .unary, access: .session, idempotency: .idempotent
+      service: "parley.onboarding.v1.OnboardingService", name: "ClaimAnonymousProgress", kind: .unary, access: .session, idempotency: .idempotent,
+      limits: [MethodLimit("claims", per: .user, perMinute: 30, burst: 15)]
     )
     /// Takes a recording of up to 10 MiB in pieces. A stream that broke is resumed: `GetUpload` tells how far it had come.
     public static let uploadRecording: MethodDescriptor<UploadRecordingRequest, UploadRecordingResponse> = .init(
@@ -2265,7 +2267,8 @@ public enum OnboardingService {
     )
     /// Tells it as it goes on, and ends with the work. A stream that broke goes on behind the place that it had come to.
     public static let watchSubmission: MethodDescriptor<WatchSubmissionRequest, WatchSubmissionResponse> = .init(
-      service: "parley.onboarding.v1.OnboardingService", name: "WatchSubmission", kind: .serverStreaming, access: .session, idempotency: .noSideEffects
+      service: "parley.onboarding.v1.OnboardingService", name: "WatchSubmission", kind: .serverStreaming, access: .session, idempotency: .noSideEffects,
+      limits: [MethodLimit("watches", per: .user, perMinute: 60, burst: 30)]
     )
     /// Has the caller's stored answers understood once more. NOT_FOUND when there are none;
     /// ABORTED `ANSWERS_CHANGED` when newer ones came meanwhile.
@@ -2494,27 +2497,28 @@ extension FileDescriptor {
       ZHVyYXRpb24YBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25SCGR1cmF0aW9uQggKBl9lcnJvciqQAgoPU3VibWlzc2lvblN0YWdlEiAKHFNV\
       Qk1JU1NJT05fU1RBR0VfVU5TUEVDSUZJRUQQABIdChlTVUJNSVNTSU9OX1NUQUdFX1JFQ0VJVkVEEAESIgoeU1VCTUlTU0lPTl9TVEFHRV9TVE9SSU5H\
       X0FVRElPEAISIQodU1VCTUlTU0lPTl9TVEFHRV9UUkFOU0NSSUJJTkcQAxIfChtTVUJNSVNTSU9OX1NUQUdFX0VYVFJBQ1RJTkcQBBIcChhTVUJNSVNT\
-      SU9OX1NUQUdFX0NMT05JTkcQBRIZChVTVUJNSVNTSU9OX1NUQUdFX0RPTkUQBhIbChdTVUJNSVNTSU9OX1NUQUdFX0ZBSUxFRBAHMp0NChFPbmJvYXJk\
+      SU9OX1NUQUdFX0NMT05JTkcQBRIZChVTVUJNSVNTSU9OX1NUQUdFX0RPTkUQBhIbChdTVUJNSVNTSU9OX1NUQUdFX0ZBSUxFRBAHMtUNChFPbmJvYXJk\
       aW5nU2VydmljZRJ4CglMaXN0U3RlcHMSJi5wYXJsZXkub25ib2FyZGluZy52MS5MaXN0U3RlcHNSZXF1ZXN0GicucGFybGV5Lm9uYm9hcmRpbmcudjEu\
-      TGlzdFN0ZXBzUmVzcG9uc2UiGpACAYi1GAGStRgPCAIQeBg8IAEqBXN0ZXBzEmgKClNhdmVBbnN3ZXISJy5wYXJsZXkub25ib2FyZGluZy52MS5TYXZl\
-      QW5zd2VyUmVxdWVzdBooLnBhcmxleS5vbmJvYXJkaW5nLnYxLlNhdmVBbnN3ZXJSZXNwb25zZSIHkAICiLUYBBJrCgtHZXRQcm9ncmVzcxIoLnBhcmxl\
-      eS5vbmJvYXJkaW5nLnYxLkdldFByb2dyZXNzUmVxdWVzdBopLnBhcmxleS5vbmJvYXJkaW5nLnYxLkdldFByb2dyZXNzUmVzcG9uc2UiB5ACAYi1GAQS\
-      pAEKFVNhdmVBbm9ueW1vdXNQcm9ncmVzcxIyLnBhcmxleS5vbmJvYXJkaW5nLnYxLlNhdmVBbm9ueW1vdXNQcm9ncmVzc1JlcXVlc3QaMy5wYXJsZXku\
-      b25ib2FyZGluZy52MS5TYXZlQW5vbnltb3VzUHJvZ3Jlc3NSZXNwb25zZSIiiLUYAZK1GBoIAhB4GDwqEmFub255bW91cy1wcm9ncmVzcxKhAQoUR2V0\
-      QW5vbnltb3VzUHJvZ3Jlc3MSMS5wYXJsZXkub25ib2FyZGluZy52MS5HZXRBbm9ueW1vdXNQcm9ncmVzc1JlcXVlc3QaMi5wYXJsZXkub25ib2FyZGlu\
-      Zy52MS5HZXRBbm9ueW1vdXNQcm9ncmVzc1Jlc3BvbnNlIiKItRgBkrUYGggCEHgYPCoSYW5vbnltb3VzLXByb2dyZXNzEowBChZDbGFpbUFub255bW91\
-      c1Byb2dyZXNzEjMucGFybGV5Lm9uYm9hcmRpbmcudjEuQ2xhaW1Bbm9ueW1vdXNQcm9ncmVzc1JlcXVlc3QaNC5wYXJsZXkub25ib2FyZGluZy52MS5D\
-      bGFpbUFub255bW91c1Byb2dyZXNzUmVzcG9uc2UiB5ACAoi1GAQSjAEKD1VwbG9hZFJlY29yZGluZxIsLnBhcmxleS5vbmJvYXJkaW5nLnYxLlVwbG9h\
-      ZFJlY29yZGluZ1JlcXVlc3QaLS5wYXJsZXkub25ib2FyZGluZy52MS5VcGxvYWRSZWNvcmRpbmdSZXNwb25zZSIakAICiLUYBJK1GA8IARB4GDwqB3Vw\
-      bG9hZHMoARJlCglHZXRVcGxvYWQSJi5wYXJsZXkub25ib2FyZGluZy52MS5HZXRVcGxvYWRSZXF1ZXN0GicucGFybGV5Lm9uYm9hcmRpbmcudjEuR2V0\
-      VXBsb2FkUmVzcG9uc2UiB5ACAYi1GAQSdgoIQ29tcGxldGUSJS5wYXJsZXkub25ib2FyZGluZy52MS5Db21wbGV0ZVJlcXVlc3QaJi5wYXJsZXkub25i\
-      b2FyZGluZy52MS5Db21wbGV0ZVJlc3BvbnNlIhuQAgKItRgFkrUYEAgBEB4YDyoIY29tcGxldGUScQoNR2V0U3VibWlzc2lvbhIqLnBhcmxleS5vbmJv\
-      YXJkaW5nLnYxLkdldFN1Ym1pc3Npb25SZXF1ZXN0GisucGFybGV5Lm9uYm9hcmRpbmcudjEuR2V0U3VibWlzc2lvblJlc3BvbnNlIgeQAgGItRgEEnkK\
-      D1dhdGNoU3VibWlzc2lvbhIsLnBhcmxleS5vbmJvYXJkaW5nLnYxLldhdGNoU3VibWlzc2lvblJlcXVlc3QaLS5wYXJsZXkub25ib2FyZGluZy52MS5X\
-      YXRjaFN1Ym1pc3Npb25SZXNwb25zZSIHkAIBiLUYBDABEnwKCVJlRXh0cmFjdBImLnBhcmxleS5vbmJvYXJkaW5nLnYxLlJlRXh0cmFjdFJlcXVlc3Qa\
-      Jy5wYXJsZXkub25ib2FyZGluZy52MS5SZUV4dHJhY3RSZXNwb25zZSIekAICiLUYBZK1GBMIARABGAUqC2V4dHJhY3Rpb25zEoIBCgpUcmFuc2NyaWJl\
-      EicucGFybGV5Lm9uYm9hcmRpbmcudjEuVHJhbnNjcmliZVJlcXVlc3QaKC5wYXJsZXkub25ib2FyZGluZy52MS5UcmFuc2NyaWJlUmVzcG9uc2UiIZAC\
-      AYi1GAWStRgWCAEQBhgMKg50cmFuc2NyaXB0aW9uc2IGcHJvdG8z
+      TGlzdFN0ZXBzUmVzcG9uc2UiGpACAYi1GAGStRgPCAIQeBg8IAEqBXN0ZXBzEnwKClNhdmVBbnN3ZXISJy5wYXJsZXkub25ib2FyZGluZy52MS5TYXZl\
+      QW5zd2VyUmVxdWVzdBooLnBhcmxleS5vbmJvYXJkaW5nLnYxLlNhdmVBbnN3ZXJSZXNwb25zZSIbkAICiLUYBJK1GBAIARDwARh4KgdhbnN3ZXJzEmsK\
+      C0dldFByb2dyZXNzEigucGFybGV5Lm9uYm9hcmRpbmcudjEuR2V0UHJvZ3Jlc3NSZXF1ZXN0GikucGFybGV5Lm9uYm9hcmRpbmcudjEuR2V0UHJvZ3Jl\
+      c3NSZXNwb25zZSIHkAIBiLUYBBKiAQoVU2F2ZUFub255bW91c1Byb2dyZXNzEjIucGFybGV5Lm9uYm9hcmRpbmcudjEuU2F2ZUFub255bW91c1Byb2dy\
+      ZXNzUmVxdWVzdBozLnBhcmxleS5vbmJvYXJkaW5nLnYxLlNhdmVBbm9ueW1vdXNQcm9ncmVzc1Jlc3BvbnNlIiCItRgBkrUYGAgCEAoYHioQYW5vbnlt\
+      b3VzLXdyaXRlcxKhAQoUR2V0QW5vbnltb3VzUHJvZ3Jlc3MSMS5wYXJsZXkub25ib2FyZGluZy52MS5HZXRBbm9ueW1vdXNQcm9ncmVzc1JlcXVlc3Qa\
+      Mi5wYXJsZXkub25ib2FyZGluZy52MS5HZXRBbm9ueW1vdXNQcm9ncmVzc1Jlc3BvbnNlIiKItRgBkrUYGggCEHgYPCoSYW5vbnltb3VzLXByb2dyZXNz\
+      Ep4BChZDbGFpbUFub255bW91c1Byb2dyZXNzEjMucGFybGV5Lm9uYm9hcmRpbmcudjEuQ2xhaW1Bbm9ueW1vdXNQcm9ncmVzc1JlcXVlc3QaNC5wYXJs\
+      ZXkub25ib2FyZGluZy52MS5DbGFpbUFub255bW91c1Byb2dyZXNzUmVzcG9uc2UiGZACAoi1GASStRgOCAEQHhgPKgZjbGFpbXMSjAEKD1VwbG9hZFJl\
+      Y29yZGluZxIsLnBhcmxleS5vbmJvYXJkaW5nLnYxLlVwbG9hZFJlY29yZGluZ1JlcXVlc3QaLS5wYXJsZXkub25ib2FyZGluZy52MS5VcGxvYWRSZWNv\
+      cmRpbmdSZXNwb25zZSIakAICiLUYBJK1GA8IARB4GDwqB3VwbG9hZHMoARJlCglHZXRVcGxvYWQSJi5wYXJsZXkub25ib2FyZGluZy52MS5HZXRVcGxv\
+      YWRSZXF1ZXN0GicucGFybGV5Lm9uYm9hcmRpbmcudjEuR2V0VXBsb2FkUmVzcG9uc2UiB5ACAYi1GAQSdgoIQ29tcGxldGUSJS5wYXJsZXkub25ib2Fy\
+      ZGluZy52MS5Db21wbGV0ZVJlcXVlc3QaJi5wYXJsZXkub25ib2FyZGluZy52MS5Db21wbGV0ZVJlc3BvbnNlIhuQAgKItRgFkrUYEAgBEB4YDyoIY29t\
+      cGxldGUScQoNR2V0U3VibWlzc2lvbhIqLnBhcmxleS5vbmJvYXJkaW5nLnYxLkdldFN1Ym1pc3Npb25SZXF1ZXN0GisucGFybGV5Lm9uYm9hcmRpbmcu\
+      djEuR2V0U3VibWlzc2lvblJlc3BvbnNlIgeQAgGItRgEEowBCg9XYXRjaFN1Ym1pc3Npb24SLC5wYXJsZXkub25ib2FyZGluZy52MS5XYXRjaFN1Ym1p\
+      c3Npb25SZXF1ZXN0Gi0ucGFybGV5Lm9uYm9hcmRpbmcudjEuV2F0Y2hTdWJtaXNzaW9uUmVzcG9uc2UiGpACAYi1GASStRgPCAEQPBgeKgd3YXRjaGVz\
+      MAESfAoJUmVFeHRyYWN0EiYucGFybGV5Lm9uYm9hcmRpbmcudjEuUmVFeHRyYWN0UmVxdWVzdBonLnBhcmxleS5vbmJvYXJkaW5nLnYxLlJlRXh0cmFj\
+      dFJlc3BvbnNlIh6QAgKItRgFkrUYEwgBEAEYBSoLZXh0cmFjdGlvbnMSggEKClRyYW5zY3JpYmUSJy5wYXJsZXkub25ib2FyZGluZy52MS5UcmFuc2Ny\
+      aWJlUmVxdWVzdBooLnBhcmxleS5vbmJvYXJkaW5nLnYxLlRyYW5zY3JpYmVSZXNwb25zZSIhkAIBiLUYBZK1GBYIARAGGAwqDnRyYW5zY3JpcHRpb25z\
+      YgZwcm90bzM=
       """
   )
 }

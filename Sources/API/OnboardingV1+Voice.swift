@@ -669,11 +669,13 @@ public enum VoiceService {
     )
     /// Records that the caller agrees. It makes no voice by itself.
     public static let giveVoiceConsent: MethodDescriptor<GiveVoiceConsentRequest, GiveVoiceConsentResponse> = .init(
-      service: "parley.onboarding.v1.VoiceService", name: "GiveVoiceConsent", kind: .unary, access: .session, idempotency: .idempotent
+      service: "parley.onboarding.v1.VoiceService", name: "GiveVoiceConsent", kind: .unary, access: .session, idempotency: .idempotent,
+      limits: [MethodLimit("voice-consent", per: .user, perMinute: 30, burst: 15)]
     )
     /// Records that the caller agrees no more. The voice is deleted at the provider, as often as it takes.
     public static let withdrawVoiceConsent: MethodDescriptor<WithdrawVoiceConsentRequest, WithdrawVoiceConsentResponse> = .init(
-      service: "parley.onboarding.v1.VoiceService", name: "WithdrawVoiceConsent", kind: .unary, access: .session, idempotency: .idempotent
+      service: "parley.onboarding.v1.VoiceService", name: "WithdrawVoiceConsent", kind: .unary, access: .session, idempotency: .idempotent,
+      limits: [MethodLimit("voice-consent", per: .user, perMinute: 30, burst: 15)]
     )
     /// Has a voice made anew of the stored recordings, once a calendar month at most, also where the one before was withdrawn; the first one
     /// does not count. The old one is deleted.
@@ -776,14 +778,15 @@ extension FileDescriptor {
       Tk9ORRABEhcKE1ZPSUNFX1NUQVRFX0NMT05JTkcQAhIVChFWT0lDRV9TVEFURV9SRUFEWRADEhYKElZPSUNFX1NUQVRFX0ZBSUxFRBAEEhgKFFZPSUNF\
       X1NUQVRFX0RFTEVUSU5HEAUq3gEKElRyYW5zY3JpcHRpb25TdGF0ZRIjCh9UUkFOU0NSSVBUSU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASHwobVFJBTlND\
       UklQVElPTl9TVEFURV9QRU5ESU5HEAESHAoYVFJBTlNDUklQVElPTl9TVEFURV9ET05FEAISIQodVFJBTlNDUklQVElPTl9TVEFURV9OT19TUEVFQ0gQ\
-      AxIhCh1UUkFOU0NSSVBUSU9OX1NUQVRFX1RPT19TSE9SVBAEEh4KGlRSQU5TQ1JJUFRJT05fU1RBVEVfRkFJTEVEEAUy2AQKDFZvaWNlU2VydmljZRJi\
+      AxIhCh1UUkFOU0NSSVBUSU9OX1NUQVRFX1RPT19TSE9SVBAEEh4KGlRSQU5TQ1JJUFRJT05fU1RBVEVfRkFJTEVEEAUyiwUKDFZvaWNlU2VydmljZRJi\
       CghHZXRWb2ljZRIlLnBhcmxleS5vbmJvYXJkaW5nLnYxLkdldFZvaWNlUmVxdWVzdBomLnBhcmxleS5vbmJvYXJkaW5nLnYxLkdldFZvaWNlUmVzcG9u\
-      c2UiB5ACAYi1GAQSegoQR2l2ZVZvaWNlQ29uc2VudBItLnBhcmxleS5vbmJvYXJkaW5nLnYxLkdpdmVWb2ljZUNvbnNlbnRSZXF1ZXN0Gi4ucGFybGV5\
-      Lm9uYm9hcmRpbmcudjEuR2l2ZVZvaWNlQ29uc2VudFJlc3BvbnNlIgeQAgKItRgEEoYBChRXaXRoZHJhd1ZvaWNlQ29uc2VudBIxLnBhcmxleS5vbmJv\
-      YXJkaW5nLnYxLldpdGhkcmF3Vm9pY2VDb25zZW50UmVxdWVzdBoyLnBhcmxleS5vbmJvYXJkaW5nLnYxLldpdGhkcmF3Vm9pY2VDb25zZW50UmVzcG9u\
-      c2UiB5ACAoi1GAQSaQoKQ2xvbmVWb2ljZRInLnBhcmxleS5vbmJvYXJkaW5nLnYxLkNsb25lVm9pY2VSZXF1ZXN0GigucGFybGV5Lm9uYm9hcmRpbmcu\
-      djEuQ2xvbmVWb2ljZVJlc3BvbnNlIgiItRgFmrUYABJ0Cg5MaXN0Vm9pY2VDbGlwcxIrLnBhcmxleS5vbmJvYXJkaW5nLnYxLkxpc3RWb2ljZUNsaXBz\
-      UmVxdWVzdBosLnBhcmxleS5vbmJvYXJkaW5nLnYxLkxpc3RWb2ljZUNsaXBzUmVzcG9uc2UiB5ACAYi1GAViBnByb3RvMw==
+      c2UiB5ACAYi1GAQSkwEKEEdpdmVWb2ljZUNvbnNlbnQSLS5wYXJsZXkub25ib2FyZGluZy52MS5HaXZlVm9pY2VDb25zZW50UmVxdWVzdBouLnBhcmxl\
+      eS5vbmJvYXJkaW5nLnYxLkdpdmVWb2ljZUNvbnNlbnRSZXNwb25zZSIgkAICiLUYBJK1GBUIARAeGA8qDXZvaWNlLWNvbnNlbnQSnwEKFFdpdGhkcmF3\
+      Vm9pY2VDb25zZW50EjEucGFybGV5Lm9uYm9hcmRpbmcudjEuV2l0aGRyYXdWb2ljZUNvbnNlbnRSZXF1ZXN0GjIucGFybGV5Lm9uYm9hcmRpbmcudjEu\
+      V2l0aGRyYXdWb2ljZUNvbnNlbnRSZXNwb25zZSIgkAICiLUYBJK1GBUIARAeGA8qDXZvaWNlLWNvbnNlbnQSaQoKQ2xvbmVWb2ljZRInLnBhcmxleS5v\
+      bmJvYXJkaW5nLnYxLkNsb25lVm9pY2VSZXF1ZXN0GigucGFybGV5Lm9uYm9hcmRpbmcudjEuQ2xvbmVWb2ljZVJlc3BvbnNlIgiItRgFmrUYABJ0Cg5M\
+      aXN0Vm9pY2VDbGlwcxIrLnBhcmxleS5vbmJvYXJkaW5nLnYxLkxpc3RWb2ljZUNsaXBzUmVxdWVzdBosLnBhcmxleS5vbmJvYXJkaW5nLnYxLkxpc3RW\
+      b2ljZUNsaXBzUmVzcG9uc2UiB5ACAYi1GAViBnByb3RvMw==
       """
   )
 }
