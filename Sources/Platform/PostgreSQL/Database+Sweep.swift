@@ -5,15 +5,15 @@ public enum SweepBatch {
 }
 
 extension Database {
-  /// Runs a statement that removes at most ``SweepBatch/size`` rows until it removes fewer.
+  /// Runs a statement that removes at most `batch` rows until it removes fewer.
   ///
   /// - Returns: How many were removed.
-  public func sweep(_ statement: Query) async throws(DatabaseError) -> Int {
+  public func sweep(_ statement: Query, batch: Int64 = SweepBatch.size) async throws(DatabaseError) -> Int {
     var total = 0
     while true {
       let removed = try await execute(statement)
       total += removed
-      guard removed == Int(SweepBatch.size) else { return total }
+      guard removed == Int(batch) else { return total }
     }
   }
 }

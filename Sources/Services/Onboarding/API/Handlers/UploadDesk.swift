@@ -16,7 +16,7 @@ struct UploadDesk: Sendable {
   let now: @Sendable () -> Timestamp
 
   func progress(of name: String, _ user: UUID) async throws -> GetUploadResponse {
-    guard let upload = try await uploads.upload(name, of: user, on: database) else { throw OnboardingRefusal.noUpload }
+    guard let upload = try await uploads.upload(name, of: user, on: database.reads) else { throw OnboardingRefusal.noUpload }
     return .init(offset: upload.received, isComplete: upload.isComplete)
   }
 
@@ -27,8 +27,7 @@ struct UploadDesk: Sendable {
     }
     try Self.check(head)
     guard try await submissions.departure(of: user) == nil else { throw OnboardingRefusal.departed }
-    var upload = try await uploads.begin(
-      head.uploadID, digest: Array(head.sha256), size: head.size, mediaType: head.contentType, of: user, at: now())
+    var upload = try await begin(head, of: user)
     guard upload.digest == Array(head.sha256), upload.size == head.size else { throw OnboardingRefusal.digestMismatch }
     if !upload.isComplete {
       guard head.offset == upload.received else { throw OnboardingRefusal.wrongOffset(durable: upload.received) }
@@ -38,6 +37,15 @@ struct UploadDesk: Sendable {
       try await complete(upload, head, of: user)
     }
     return .init(reference: AnswerContent.reference(upload.digest), size: upload.size)
+  }
+
+  private func begin(_ head: RecordingHead, of user: UUID) async throws -> UploadStore.Upload {
+    if let known = try await uploads.upload(head.uploadID, of: user, on: database.reads) { return known }
+    return try await submissions.entering(user) { transaction in
+      return try await uploads.begin(
+        head.uploadID, digest: Array(head.sha256), size: head.size, mediaType: head.contentType, of: user, at: now(),
+        in: transaction)
+    }
   }
 
   private static func check(_ head: RecordingHead) throws(OnboardingRefusal) {
@@ -62,7 +70,7 @@ struct UploadDesk: Sendable {
       do throws(SpokenRecording.Refused) {
         _ = try SpokenRecording.format(ofFirst: data, declared: head.contentType)
       } catch {
-        try await uploads.abandon(head.uploadID, of: user)
+        try await uploads.abandon(head.uploadID, upload, of: user)
         throw OnboardingRefusal.badRecording(field: "data", word: error.word)
       }
     }
@@ -85,11 +93,11 @@ struct UploadDesk: Sendable {
     guard start == upload.size, hash.finish() == upload.digest, let format = AudioFormat.sniffed(from: beginning) else {
       // Another stream of the same upload may have ended it meanwhile, and its bytes may be in the object store by now.
       if try await uploads.upload(head.uploadID, of: user, on: database)?.isComplete == true { return }
-      try await uploads.abandon(head.uploadID, of: user)
+      try await uploads.abandon(head.uploadID, upload, of: user)
       throw OnboardingRefusal.digestMismatch
     }
     try await submissions.entering(user) { transaction in
-      guard let current = try await uploads.upload(head.uploadID, of: user, on: transaction), current.stage == upload.stage else {
+      guard let current = try await uploads.hold(head.uploadID, of: user, in: transaction), current.stage == upload.stage else {
         throw OnboardingRefusal.noUpload
       }
       guard !current.isComplete else { return }

@@ -35,7 +35,8 @@ struct AnswerKeeping: Sendable {
 
   /// Keeps a recording, once for each content.
   func add(_ recording: SpokenRecording, of user: UUID, in transaction: Transaction) async throws {
-    guard try await recordings.recording(recording.digest, of: user, on: transaction) == nil else { return }
+    // Of what is there already its bytes are too, unless they are lost.
+    if let known = try await recordings.recording(recording.digest, of: user, on: transaction), !known.isLost { return }
     let stage = UUID.v7(at: now())
     var start = 0
     while start < recording.bytes.count {

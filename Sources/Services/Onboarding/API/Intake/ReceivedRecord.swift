@@ -41,6 +41,15 @@ struct ReceivedRecord: Sendable {
     zone = state.userTimezone
   }
 
+  /// SHA-256 of each recording that came in it.
+  var recordings: Set<[UInt8]> {
+    Set(
+      answers.compactMap { looked -> [UInt8]? in
+        guard case .success(let recording)? = looked.recording else { return nil }
+        return recording.digest
+      })
+  }
+
   /// SHA-256 of what is answered: the same answers have the same, whenever they are sent and by which app.
   var contentHash: [UInt8] {
     let hash = RunningSHA256()

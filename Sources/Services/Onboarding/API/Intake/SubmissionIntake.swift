@@ -37,7 +37,7 @@ struct SubmissionIntake: Sendable {
     let device = try request.deviceMetadata?.storableJSON(field: "device_metadata")
     let consent = try Self.consent(request)
     return try await submissions.entering(user) { transaction in
-      if let known = try await known(hash, request.idempotencyKey, of: user, in: transaction) { return known }
+      if let known = try await known(hash, request.idempotencyKey, record, of: user, in: transaction) { return known }
       let moment = now()
       var (kept, warnings): ([KeptAnswer], [OnboardingDomain.SubmissionWarning]) = ([], [])
       for answer in record.answers {
@@ -72,15 +72,19 @@ struct SubmissionIntake: Sendable {
 
   /// The submission that a request repeats; nil where it repeats none.
   private func known(
-    _ hash: [UInt8], _ key: String, of user: UUID, in transaction: Transaction
+    _ hash: [UInt8], _ key: String, _ record: ReceivedRecord, of user: UUID, in transaction: Transaction
   ) async throws -> KeptSubmission? {
     if !key.isEmpty, let named = try await submissions.submission(key: key, of: user, on: transaction) {
       guard named.contentHash == hash else { throw OnboardingRefusal.keyReused }
       return named
     }
     guard let newest = try await submissions.newest(of: user, on: transaction) else { return nil }
-    // What was given up is begun anew.
-    if newest.contentHash == hash, newest.stage != .failed { return newest }
+    // What was given up is begun anew, and so is what brings a recording again that is lost.
+    if newest.contentHash == hash, newest.stage != .failed {
+      guard newest.doneAt != nil else { return newest }
+      let lost = try await keeping.recordings.lostDigests(of: user, in: transaction)
+      if lost.isDisjoint(with: record.recordings) { return newest }
+    }
     guard newest.doneAt != nil else { throw OnboardingRefusal.running(submission: newest.id.description) }
     return nil
   }

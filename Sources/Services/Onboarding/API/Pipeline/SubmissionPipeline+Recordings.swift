@@ -65,8 +65,9 @@ extension SubmissionPipeline {
     var bytes: [UInt8] = []
     if recording.storedAt != nil, let key = BlobKey(owner: user, digest: recording.digest) {
       do { bytes = try await blobs.get(key, atMost: SubmissionLimits.recording) } catch let error as BlobError {
+        if error.code == .notFound { try await recordings.markLost(recording, of: user) }
         throw ProviderFailure(
-          error.code == .notFound ? "audio_lost" : "object_store_unavailable", isTemporary: error.code != .notFound,
+          error.code == .notFound ? RecordingStore.lost : "object_store_unavailable", isTemporary: error.code != .notFound,
           retryAfter: error.retryAfter, "\(error.code)")
       }
     } else if let stage = recording.stage {

@@ -27,6 +27,9 @@ public struct KeptRecording: Sendable, Hashable {
   public var createdAt: Timestamp
   /// The first step whose answer it is; nil where it is none's.
   public var step: Int?
+
+  /// Whether the object store has its bytes no more.
+  public var isLost: Bool { storedAt != nil && reason == RecordingStore.lost }
 }
 
 extension KeptRecording: RowDecodable {

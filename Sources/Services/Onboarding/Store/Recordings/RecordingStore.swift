@@ -5,6 +5,9 @@ public import PostgreSQL
 public struct RecordingStore: Sendable {
   let database: Database
 
+  /// Why a recording cannot be written down whose bytes the object store has no more, as ``KeptRecording/reason`` has it.
+  public static let lost = "audio_lost"
+
   /// Recordings in `database`.
   public init(_ database: Database) { self.database = database }
 
@@ -79,12 +82,13 @@ public struct RecordingStore: Sendable {
       "select data from onboarding.staged_bytes where user_id = \(user) and stage_id = \(stage) and start = \(start)")
   }
 
-  /// Makes a recording of staged bytes. What is there already stays, and the bytes are removed.
+  /// Makes a recording of staged bytes. What is there already stays, and the bytes are removed; but of one that is lost they are the new
+  /// copy, and it is written down of them unless it was before.
   ///
   /// Until an answer refers to it, it is one that goes after a while; one that was to be deleted in the object store stays there. The
   /// transaction has the person's lock (``SubmissionStore/lock(_:in:)``).
   ///
-  /// - Returns: Whether it is new.
+  /// - Returns: Whether it is new, or has a copy again.
   @discardableResult
   public func add(
     _ digest: [UInt8], size: Int64, format: String, mediaType: String, stage: UUID, of user: UUID, at now: Timestamp,
@@ -95,7 +99,9 @@ public struct RecordingStore: Sendable {
       insert into onboarding.recording (
         user_id, digest, size, format, media_type, stage_id, state, created_at, updated_at, unreferred_since)
       values (\(user), \(digest), \(size), \(format), \(mediaType), \(stage), 'pending', \(now), \(now), \(now))
-      on conflict do nothing
+      on conflict (user_id, digest) do update set stage_id = excluded.stage_id, stored_at = null, reason = '',
+        state = case recording.state when 'failed' then 'pending' else recording.state end, updated_at = excluded.updated_at
+      where recording.reason = \(Self.lost)
       """, "delete from onboarding.unwanted_recording where user_id = \(user) and digest = \(digest)",
       """
       update onboarding.recording set unreferred_since = \(now)
@@ -126,6 +132,32 @@ public struct RecordingStore: Sendable {
       where user_id = \(user) and digest = \(digest)
       """,
     ])
+  }
+
+  /// The object store has a recording no more that it had.
+  public func markLost(_ recording: KeptRecording, of user: UUID) async throws(DatabaseError) {
+    try await database.execute(
+      """
+      update onboarding.recording set reason = \(Self.lost)
+      where user_id = \(user) and digest = \(recording.digest) and stored_at = \(recording.storedAt) and state = 'done'
+      """)
+  }
+
+  /// SHA-256 of the recordings of a person that the object store has no more.
+  public func lostDigests(of user: UUID, in transaction: Transaction) async throws(DatabaseError) -> Set<[UInt8]> {
+    Set(
+      try await transaction.rows(
+        "select digest from onboarding.recording where user_id = \(user) and stored_at is not null and reason = \(Self.lost)",
+        as: [UInt8].self))
+  }
+
+  /// How many bytes of a person's recordings wait here that no answer refers to.
+  public func unreferred(of user: UUID, on place: any QueryRunning) async throws(DatabaseError) -> Int64 {
+    try await place.value(
+      """
+      select coalesce(sum(size), 0)::bigint from onboarding.recording
+      where user_id = \(user) and stage_id is not null and unreferred_since is not null
+      """) ?? 0
   }
 
   // MARK: Words
