@@ -15,6 +15,8 @@ enum OnboardingRefusal: Error, Sendable, Hashable {
   case departed
   /// Something else is being written for the person.
   case busy
+  /// The person has too much in the database that is no answer.
+  case overQuota(String)
   /// The submission is watched by too many.
   case tooManyWatchers
   /// The key was used with other content.
@@ -56,6 +58,7 @@ enum OnboardingRefusal: Error, Sendable, Hashable {
     case .overtaken: (.aborted, "ANSWERS_CHANGED", "newer answers came meanwhile")
     case .departed: (.unauthenticated, "ACCOUNT_DELETED", "the account is deleted")
     case .busy: (.aborted, "BUSY", "something else of yours is being written")
+    case .overQuota(let text): (.resourceExhausted, "QUOTA_EXCEEDED", text)
     case .tooManyWatchers: (.resourceExhausted, "TOO_MANY_WATCHERS", "the submission is watched by too many of yours")
     case .keyReused: (.alreadyExists, "IDEMPOTENCY_KEY_REUSED", "the key was used with other answers")
     case .noAnswers: (.notFound, "NO_ANSWERS", "there are no answers")

@@ -12,6 +12,7 @@ struct UploadDesk: Sendable {
   let database: Database
   let uploads: UploadStore
   let recordings: RecordingStore
+  let quota: RecordingQuota
   let submissions: SubmissionStore
   let now: @Sendable () -> Timestamp
 
@@ -42,6 +43,7 @@ struct UploadDesk: Sendable {
   private func begin(_ head: RecordingHead, of user: UUID) async throws -> UploadStore.Upload {
     if let known = try await uploads.upload(head.uploadID, of: user, on: database.reads) { return known }
     return try await submissions.entering(user) { transaction in
+      try await quota.mustBegin(head.size, of: user, in: transaction)
       return try await uploads.begin(
         head.uploadID, digest: Array(head.sha256), size: head.size, mediaType: head.contentType, of: user, at: now(),
         in: transaction)

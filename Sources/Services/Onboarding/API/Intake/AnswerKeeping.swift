@@ -6,6 +6,7 @@ internal import PostgreSQL
 /// Makes what came durable: looks into recordings, and keeps their bytes with the answers they are.
 struct AnswerKeeping: Sendable {
   let recordings: RecordingStore
+  let quota: RecordingQuota
   let now: @Sendable () -> Timestamp
 
   /// An answer as it is kept, after its recording was; with what was wrong with that.
@@ -37,6 +38,7 @@ struct AnswerKeeping: Sendable {
   func add(_ recording: SpokenRecording, of user: UUID, in transaction: Transaction) async throws {
     // Of what is there already its bytes are too, unless they are lost.
     if let known = try await recordings.recording(recording.digest, of: user, on: transaction), !known.isLost { return }
+    try await quota.mustTake(Int64(recording.bytes.count), of: user, in: transaction)
     let stage = UUID.v7(at: now())
     var start = 0
     while start < recording.bytes.count {

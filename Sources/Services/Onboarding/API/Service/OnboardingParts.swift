@@ -46,7 +46,9 @@ struct OnboardingParts: Sendable {
     // What is written down without being kept may be larger.
     tools.limits.fileSize = SubmissionLimits.transcription
     let largeInspector = LocalInspection(gate: SilenceGate(tools))
-    let keeping = AnswerKeeping(recordings: recordings, now: now)
+    let uploads = UploadStore(database)
+    let quota = RecordingQuota(recordings: recordings, uploads: uploads)
+    let keeping = AnswerKeeping(recordings: recordings, quota: quota, now: now)
     pipeline = SubmissionPipeline(
       database: database, answers: answers, recordings: recordings, submissions: submissions, identities: identities,
       voices: voiceStore, works: WorkStore(), blobs: blobs, inspector: inspector, providers: providers, jobs: jobs,
@@ -58,7 +60,7 @@ struct OnboardingParts: Sendable {
         answers: answers, keeping: keeping, submissions: submissions, anonymous: AnonymousRecordStore(database), steps: steps,
         retention: settings[OnboardingKeys.anonymousRetention], now: now),
       uploads: UploadDesk(
-        database: database, uploads: UploadStore(database), recordings: recordings, submissions: submissions, now: now),
+        database: database, uploads: uploads, recordings: recordings, quota: quota, submissions: submissions, now: now),
       intake: SubmissionIntake(
         answers: answers, keeping: keeping, submissions: submissions, voices: voiceStore, jobs: jobs, steps: steps,
         blocking: context.loops.blocking, now: now),

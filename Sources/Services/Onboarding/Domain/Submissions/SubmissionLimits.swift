@@ -25,6 +25,12 @@ public enum SubmissionLimits {
   public static let anonymousRecord = 256 << 10
   /// The largest piece of an upload, in bytes.
   public static let piece = 1 << 20
+  /// The most uploads of a person that are under way.
+  public static let openUploads = 32
+  /// The most uploads of a person that are known, whether they are complete or not.
+  public static let uploads = 1_000
+  /// How many bytes of a person's recordings wait in the database that no answer refers to, with what uploads under way announced.
+  public static let unreferredBytes: Int64 = 256 << 20
   /// The most that wait for what becomes of a submission when another one begins to watch it.
   public static let watchers = 16
   /// The longest value of a field of the identity, in characters.

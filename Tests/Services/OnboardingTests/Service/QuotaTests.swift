@@ -1,0 +1,92 @@
+import AuthDomain
+import EventLoop
+import Foundation
+import JOSE
+import MessagesCore
+import ParleyAPI
+import PostgreSQL
+import RPC
+import RPCClient
+import TestParley
+import TestSandbox
+import TestSupport
+import Testing
+import WellKnown
+
+@Suite("How much a person may leave behind", .serialized)
+struct QuotaTests {
+  private static let whole: Int64 = 256 << 20
+
+  private static func reason(_ call: () async throws -> Void) async -> String? {
+    do {
+      try await call()
+      return nil
+    } catch { return (error as? RPCError)?.reason }
+  }
+
+  private static func spoken(_ bytes: [UInt8]) -> OnboardingAnswer {
+    let url = "data:audio/m4a;base64,\(Data(bytes).base64EncodedString())"
+    return OnboardingAnswer(type: "voice", value: .init(kind: .stringValue(url)))
+  }
+
+  @Test("256 MiB of recordings wait that no answer refers to, and not a byte more; what is an answer counts no more")
+  func bytes() async throws {
+    try await OnboardingWorld.with { world in
+      let ana = try await world.signIn("ana")
+      let options = OnboardingWorld.options(ana)
+      let user = try #require(PostgreSQL.UUID(ana.userID.description))
+      let files = [try SpokenFiles.m4a(1), try SpokenFiles.m4a(2)].sorted { $0.count > $1.count }
+      let (first, second) = (files[0], files[1])
+      try await world.parley.withDatabase { database in
+        _ = try await database.execute(
+          """
+          insert into onboarding.recording (
+            user_id, digest, size, format, media_type, stage_id, state, created_at, updated_at, unreferred_since)
+          values (\(user), \(SHA256.digest([1])), \(Self.whole - Int64(first.count)), 'm4a', 'audio/mp4', \(user), 'pending', now(),
+            now(), now())
+          """)
+      }
+      var large = UploadTests.head(first, "upload-of-a-byte-more")
+      large.size += 1
+      #expect(await Self.reason { _ = try await UploadTests.upload(world, ana, large, []) } == "QUOTA_EXCEEDED")
+      _ = try await UploadTests.upload(world, ana, UploadTests.head(first, "upload-of-what-is-left"), first[...])
+      let another = UploadTests.head(second, "upload-of-another-one")
+      #expect(await Self.reason { _ = try await UploadTests.upload(world, ana, another, second[...]) } == "QUOTA_EXCEEDED")
+      func save(_ step: Int32, _ answer: OnboardingAnswer) async throws {
+        _ = try await world.client.saveAnswer(.init(step: step, answer: answer), options: options)
+      }
+      #expect(await Self.reason { try await save(5, Self.spoken(second)) } == "QUOTA_EXCEEDED")
+      // What takes no room is taken: text, and what is there already.
+      try await save(3, OnboardingAnswer(type: "text", value: .init(kind: .stringValue("Ana"))))
+      try await save(2, Self.spoken(first))
+      // That is an answer now, and the other one is no larger.
+      try await save(5, Self.spoken(second))
+      let ben = try await world.signIn("ben")
+      _ = try await UploadTests.upload(world, ben, another, second[...])
+    }
+  }
+
+  @Test("32 uploads of a person are under way, each of which goes on, and no further one begins before one has ended")
+  func uploads() async throws {
+    try await OnboardingWorld.with { world in
+      let ana = try await world.signIn("ana")
+      let user = try #require(PostgreSQL.UUID(ana.userID.description))
+      let bytes = try SpokenFiles.m4a(1)
+      let known = UploadTests.head(bytes, "upload-that-is-known")
+      #expect(await Self.reason { _ = try await UploadTests.upload(world, ana, known, bytes[..<10_000]) } == "WRONG_OFFSET")
+      try await world.parley.withDatabase { database in
+        _ = try await database.execute(
+          """
+          insert into onboarding.upload (user_id, upload_id, digest, size, media_type, received, stage_id, touched_at)
+          select \(user), 'planted-upload-' || number, sha256(number::text::bytea), 1, 'audio/m4a', 0, gen_random_uuid(), now()
+          from generate_series(1, 31) as number
+          """)
+      }
+      let other = try SpokenFiles.m4a(2)
+      let late = UploadTests.head(other, "upload-that-is-late")
+      #expect(await Self.reason { _ = try await UploadTests.upload(world, ana, late, other[...]) } == "QUOTA_EXCEEDED")
+      _ = try await UploadTests.upload(world, ana, UploadTests.head(bytes, known.uploadID, offset: 10_000), bytes[10_000...])
+      _ = try await UploadTests.upload(world, ana, late, other[...])
+    }
+  }
+}
