@@ -124,6 +124,18 @@ public struct OnboardingDataStore: Sendable {
     return counts
   }
 
+  /// How many pieces of recordings go at once, each of up to 1 MiB.
+  private static let pieces: Int64 = 64
+
+  /// Deletes the pieces of a person's recordings, a few at a time: before ``delete(_:in:)``, which would take too long with all of them.
+  public func deletePieces(_ user: UUID) async throws(DatabaseError) {
+    _ = try await database.sweep(
+      """
+      delete from onboarding.staged_bytes where (user_id, stage_id, start) in (
+        select user_id, stage_id, start from onboarding.staged_bytes where user_id = \(user) limit \(Self.pieces))
+      """, batch: Self.pieces)
+  }
+
   /// Deletes everything of a person but the voices that the provider still has, or may come to have, and the note that the account is
   /// deleted.
   ///

@@ -12,7 +12,7 @@ import Testing
 @Suite("What operators see of onboarding", .serialized)
 struct MetricsTests {
   /// What a line of the exposition says; nil where there is none.
-  private static func metric(_ series: String, _ world: OnboardingWorld) async throws -> Double? {
+  static func metric(_ series: String, _ world: OnboardingWorld) async throws -> Double? {
     let page = "http://\(try #require(world.instance.addresses.admin))/metrics"
     let text = try await world.http.send(HTTPRequest(.get, page)).text ?? ""
     let line = text.split(separator: "\n").first { $0.hasPrefix(series + " ") }

@@ -18,6 +18,7 @@ struct OnboardingTending: Sendable {
   private let recordings: RecordingSweep
   private let voices: VoiceStore
   private let jobs: PostgreSQLJobs
+  private let metrics: TendingMetrics
   private let overdue = OverdueCount()
 
   init(_ context: ServiceContext, _ submissions: SubmissionStore, _ jobs: PostgreSQLJobs, _ blobs: any BlobStore) {
@@ -30,32 +31,50 @@ struct OnboardingTending: Sendable {
       loop: context.loops.loops[0], log: context.log)
     voices = VoiceStore(context.database)
     self.jobs = jobs
+    metrics = TendingMetrics(context.metrics)
     let overdue = overdue
     context.metrics.gauge("parley_onboarding_overdue", help: "Submissions on which work should have ended.") { overdue.value }
   }
 
   @Sendable func run() async throws {
     while true {
-      do { try await look() } catch {
-        try Task.checkCancellation()
-        context.log.warning("onboarding was not looked after", metadata: ["cause": "\(error)"])
+      for part in TendingPart.allCases {
+        try await attempt(part) { try await look(after: part, at: context.now()) }
       }
       try await context.loops.loops[0].sleep(for: context.settings[OnboardingKeys.tendingInterval])
     }
   }
 
-  private func look() async throws {
-    let (settings, now) = (context.settings, context.now())
-    _ = try await uploads.sweep(before: now.advanced(by: .zero - settings[OnboardingKeys.uploadRetention]))
-    _ = try await anonymous.sweep(at: now)
-    try await recordings.run(retention: settings[OnboardingKeys.orphanRetention], at: now)
+  /// What fails holds up nothing else, and is seen by operators.
+  private func attempt(_ part: TendingPart, _ body: () async throws -> Void) async throws {
+    do { try await body() } catch {
+      try Task.checkCancellation()
+      metrics.failed(part)
+      context.log.warning("onboarding was not looked after", metadata: ["part": "\(part)", "cause": "\(error)"])
+    }
+  }
+
+  private func look(after part: TendingPart, at now: Timestamp) async throws {
+    func since(_ key: ConfigurationKey<Duration>) -> Timestamp { now.advanced(by: .zero - context.settings[key]) }
+    switch part {
+    case .uploads: _ = try await uploads.sweep(before: since(OnboardingKeys.uploadRetention))
+    case .anonymous: _ = try await anonymous.sweep(at: now)
+    case .recordings: try await recordings.forgetRows(before: since(OnboardingKeys.orphanRetention), at: now)
+    case .objects: try await recordings.emptyStore(at: now)
     // What died in the queue by a defect, or was purged there, is still owed to people.
-    for user in try await voices.peopleWithUnwanted() { _ = try await jobs.enqueue(OnboardingJobs.deleteVoices(of: user)) }
-    for user in try await voices.peopleWithUnwantedExpected() { _ = try await jobs.enqueue(OnboardingJobs.findVoices(of: user)) }
-    for user in try await submissions.departed(by: now) { _ = try await jobs.enqueue(OnboardingJobs.deleteRest(of: user)) }
-    let late = try await submissions.running(since: now.advanced(by: .zero - settings[OnboardingKeys.overdueAfter]))
-    overdue.set(late.count)
-    for submission in late { try await renew(submission, at: now) }
+    case .voices:
+      for user in try await voices.peopleWithUnwanted() { _ = try await jobs.enqueue(OnboardingJobs.deleteVoices(of: user)) }
+    case .expected:
+      for user in try await voices.peopleWithUnwantedExpected() {
+        _ = try await jobs.enqueue(OnboardingJobs.findVoices(of: user))
+      }
+    case .departures:
+      for user in try await submissions.departed(by: now) { _ = try await jobs.enqueue(OnboardingJobs.deleteRest(of: user)) }
+    case .submissions:
+      let late = try await submissions.running(since: since(OnboardingKeys.overdueAfter))
+      overdue.set(late.count)
+      for submission in late { try await attempt(part) { try await renew(submission, at: now) } }
+    }
   }
 
   /// Sees to it that a submission has a job. One whose jobs die again and again, each of them having paid for the work anew, is given up.

@@ -53,6 +53,7 @@ struct OwnOnboardingData: AccountDataHolding {
       try await pipeline.providers.cloner.delete(voice)
       try await voices.deleted(voice, of: user, at: now())
     }
+    try await store.deletePieces(user)
     let counts = try await database.transaction { transaction in try await store.delete(user, in: transaction) }
     _ = try await kept.removeAll(of: user)
     _ = try await blobs.deleteAll(of: user)
@@ -71,6 +72,7 @@ struct OwnOnboardingData: AccountDataHolding {
     guard let until = try await submissions.departure(of: user) else { return }
     let isOver = now() >= until
     if isOver {
+      try await store.deletePieces(user)
       _ = try await kept.removeAll(of: user)
       _ = try await blobs.deleteAll(of: user)
     }

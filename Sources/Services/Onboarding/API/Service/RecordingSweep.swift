@@ -23,27 +23,29 @@ struct RecordingSweep: Sendable {
   /// After so many failures the object store is left alone until the next look.
   private static let mostFailures = 3
 
+  /// Removes the rows and the staged bytes.
+  ///
   /// - Parameters:
-  ///   - retention: For how long recordings stay that no answer refers to.
+  ///   - limit: The last moment since which no answer has referred to what goes.
   ///   - now: The time.
-  func run(retention: Duration, at now: Timestamp) async throws {
-    try await forgetRows(before: now.advanced(by: .zero - retention), at: now)
-    try await emptyStore(at: now)
-  }
-
-  private func forgetRows(before limit: Timestamp, at now: Timestamp) async throws {
+  func forgetRows(before limit: Timestamp, at now: Timestamp) async throws {
     var count = 0
     for user in try await unwanted.people(before: limit) {
-      count += try await database.transaction { transaction in
-        // Who is doing something this moment is looked at next time.
-        guard try await submissions.tryLock(user, in: transaction) else { return 0 }
-        return try await unwanted.note(of: user, before: limit, at: now, in: transaction)
-      }
+      var noted = 0
+      repeat {
+        noted = try await database.transaction { transaction in
+          // Who is doing something this moment is looked at next time.
+          guard try await submissions.tryLock(user, in: transaction) else { return 0 }
+          return try await unwanted.note(of: user, before: limit, at: now, in: transaction)
+        }
+        count += noted
+      } while noted > 0
     }
     if count > 0 { log.info("recordings that no answer refers to were removed", metadata: ["recordings": "\(count)"]) }
   }
 
-  private func emptyStore(at now: Timestamp) async throws {
+  /// Removes what the object store has.
+  func emptyStore(at now: Timestamp) async throws {
     var failures = 0
     for recording in try await unwanted.due(at: now) where failures < Self.mostFailures {
       guard let key = BlobKey(owner: recording.user, digest: recording.digest) else { continue }

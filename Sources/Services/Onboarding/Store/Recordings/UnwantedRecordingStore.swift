@@ -32,6 +32,8 @@ public struct UnwantedRecordingStore: Sendable {
 
   /// Makes notes of the recordings of a person that no answer has referred to since `limit`: what is left is in the object store.
   ///
+  /// At once no more than a statement can be done with in time, by rows and by bytes; to be called until nothing is left.
+  ///
   /// - Parameters:
   ///   - user: Whose; the transaction has the person's lock.
   ///   - limit: The last moment that counts as over.
@@ -45,8 +47,10 @@ public struct UnwantedRecordingStore: Sendable {
       """
       with gone as (
         delete from onboarding.recording where user_id = \(user) and digest in (
-          select digest from onboarding.recording where user_id = \(user) and \(part: Self.isOver(limit))
-          limit \(SweepBatch.size))
+          select digest from (
+            select digest, sum(case when stage_id is null then 0 else size end) over (order by digest) as bytes
+            from onboarding.recording where user_id = \(user) and \(part: Self.isOver(limit))) as over
+          where bytes <= \(Self.bytes) order by digest limit \(SweepBatch.size))
         returning digest, stage_id),
       emptied as (
         delete from onboarding.staged_bytes using gone
@@ -56,6 +60,9 @@ public struct UnwantedRecordingStore: Sendable {
       on conflict (user_id, digest) do update set due_at = excluded.due_at
       """)
   }
+
+  /// How many staged bytes go at once: more than the largest recording has.
+  private static let bytes: Int64 = 64 << 20
 
   /// Nobody refers to it, comes with it, or works on what it may belong to.
   private static func isOver(_ limit: Timestamp) -> Query {
