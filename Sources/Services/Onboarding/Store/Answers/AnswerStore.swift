@@ -54,18 +54,20 @@ public struct AnswerStore: Sendable {
   }
 
   /// An answer that says when it was given gives way to a later one only; one that does not is later than all.
+  ///
+  /// None was given after it came, whatever the device's clock says: it would be later than all that follow.
   private static func upsert(_ answer: KeptAnswer, of user: UUID, at now: Timestamp) -> Query {
     """
     insert into onboarding.answer as kept (
       user_id, step, type, value, recording, fields, answered_at, received_at, duration_seconds, audio_size, audio_format, voice_uri)
     values (
-      \(user), \(Int32(answer.step)), \(answer.type), \(answer.text), \(answer.recording), \(answer.fields), \(answer.answeredAt),
-      \(now), \(answer.duration), \(answer.size), \(answer.format), \(answer.voiceURI))
+      \(user), \(Int32(answer.step)), \(answer.type), \(answer.text), \(answer.recording), \(answer.fields),
+      \(answer.answeredAt.map { min($0, now) }), \(now), \(answer.duration), \(answer.size), \(answer.format), \(answer.voiceURI))
     on conflict (user_id, step) do update set type = excluded.type, value = excluded.value, recording = excluded.recording,
       fields = excluded.fields, answered_at = excluded.answered_at, received_at = excluded.received_at,
       duration_seconds = excluded.duration_seconds, audio_size = excluded.audio_size, audio_format = excluded.audio_format,
       voice_uri = excluded.voice_uri
-    where coalesce(excluded.answered_at, excluded.received_at) >= coalesce(kept.answered_at, kept.received_at)
+    where coalesce(excluded.answered_at, excluded.received_at) >= least(kept.answered_at, kept.received_at)
     """
   }
 }
