@@ -144,12 +144,6 @@ private struct AppleStory: Sendable {
       return nil
     } catch { return error.reason }
   }
-
-  func eventually(_ condition: @escaping @Sendable () async throws -> Bool) async throws {
-    try await within(.seconds(30)) {
-      while try await !condition() { try await Task.sleep(for: .milliseconds(50)) }  // between two looks
-    }
-  }
 }
 
 @Suite("Apple, the sandbox and the auth service together", .serialized) struct AppleStoryTests {
@@ -158,11 +152,11 @@ private struct AppleStory: Sendable {
     try await AppleStory.with { story in
       let ana = try await story.signIn("000000.ana.0000")
       let ben = try await story.signIn("000000.ben.0000")
-      try await story.eventually { try await story.grants()["refreshTokens"] == 2 }
+      try await eventually { try await story.grants()["refreshTokens"] == 2 }
       let user = try #require(UserID(ana.profile?.userID ?? ""))
       _ = try await story.control("/sandbox/faults", ["path": "/auth/revoke", "status": 503, "count": 2])
       // The service notes the token a moment after Apple has handed it out.
-      try await story.eventually { (try? await story.revokeGrants(of: user)) == 1 }
+      try await eventually { (try? await story.revokeGrants(of: user)) == 1 }
       let grants = try await story.grants()
       #expect(grants["refreshTokens"] == 1 && grants["revocations"] == 1)
 
@@ -171,7 +165,7 @@ private struct AppleStory: Sendable {
         "/sandbox/apple/notification",
         ["type": "consent-revoked", "aud": .string(AppleStory.audience), "sub": "000000.ana.0000", "jti": "n-1"])
       #expect(try await story.deliver(notice) == "200")
-      try await story.eventually { await story.profile(ana) == "CONSENT_REVOKED" }
+      try await eventually { await story.profile(ana) == "CONSENT_REVOKED" }
       #expect(await story.profile(ben) == nil)
       #expect(try await story.deliver(notice) == "200")
       #expect(try await story.deliver(Array(#"{"payload":"a.b.c"}"#.utf8)) == "401")

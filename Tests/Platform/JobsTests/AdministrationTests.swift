@@ -19,7 +19,7 @@ struct AdministrationTests {
       }
       let ids = try await test.queue.enqueue((0..<count).map { try kind.job([UInt8($0)], uniqueKey: "key \($0)") }).map(\.id)
       try await test.working(handlers) { (_: JobWorker) async throws -> Void in
-        #expect(try await eventually { try await test.count("work.dead_job") == count })
+        try await eventually { try await test.count("work.dead_job") == count }
       }
       try await body(test, ids)
     }
@@ -40,7 +40,7 @@ struct AdministrationTests {
         seen.withLock { $0 = payload }
       }
       try await test.working(handlers) { (_: JobWorker) async throws -> Void in
-        #expect(try await eventually { try await test.queue.job(ids[0]) == nil })
+        try await eventually { try await test.queue.job(ids[0]) == nil }
       }
       #expect(seen.withLock { $0 } == [7, 7])
       #expect(try await test.count("work.job_step") == 0)
@@ -71,7 +71,7 @@ struct AdministrationTests {
         #expect(try await test.queue.retry(later.id) == .running)
         #expect(try await test.queue.purgeWaiting([later.id]) == 0)
         release.fire()
-        #expect(try await eventually { try await test.queue.job(later.id) == nil })
+        try await eventually { try await test.queue.job(later.id) == nil }
       }
       let error = await #expect(throws: JobError.self) {
         try await test.queue.retry(ids[0], payload: [UInt8](repeating: 0, count: NewJob.longestPayload + 1))

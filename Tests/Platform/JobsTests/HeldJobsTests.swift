@@ -31,7 +31,7 @@ struct HeldJobsTests {
           worker.wake()
           try await ran.wait(atMost: .seconds(30))
         }
-        #expect(try await eventually { try await test.count("work.job where not held") == 0 })
+        try await eventually { try await test.count("work.job where not held") == 0 }
         for id in held {
           let job = try #require(try await test.queue.job(id))
           #expect(job.state == .held && job.attempt == 0 && job.holder == "" && job.lastError == "")
@@ -67,7 +67,7 @@ struct HeldJobsTests {
           runs.withLock { $0[run.id, default: 0] += 1 }
         }
         try await test.working(all) { (_: JobWorker) async throws -> Void in
-          #expect(try await eventually { try await test.count("work.job") == 1 })
+          try await eventually { try await test.count("work.job") == 1 }
           #expect(runs.withLock { $0.count == 600 && $0.values.allSatisfy { $0 == 1 } })
           // What has its time keeps it.
           #expect(try await test.queue.job(later)?.state == .scheduled)
@@ -102,11 +102,11 @@ struct HeldJobsTests {
       }
       try await isAdded.wait(atMost: .seconds(30))
       try await test.working(handlers, settings) { (_: JobWorker) async throws -> Void in
-        #expect(try await eventually { try await test.count("work.job_taker") == 1 })
+        try await eventually { try await test.count("work.job_taker") == 1 }
         isTaken.fire()
         try await adding.value
         try await ran.wait(atMost: .seconds(30))
-        #expect(try await eventually { try await test.count("work.job") == 0 })
+        try await eventually { try await test.count("work.job") == 0 }
       }
     }
   }

@@ -27,7 +27,7 @@ struct WorkerTests {
         for number in 1...3 {
           try await test.queue.enqueue([kind.job([UInt8(number)])])
           try await ran.wait(atMost: .seconds(30))
-          #expect(try await eventually { try await test.count("work.job") == 0 })
+          try await eventually { try await test.count("work.job") == 0 }
         }
       }
       #expect(seen.withLock { $0 } == [[1], [2], [3]])
@@ -51,7 +51,7 @@ struct WorkerTests {
           values (\(UUID.v7()), 'default', 'test.bytes', 1, 1, '', 1, \(test.clock.now), \(test.clock.now))
           """)
         try await ran.wait(atMost: .seconds(30))
-        #expect(try await eventually { try await test.count("work.job") == 0 })
+        try await eventually { try await test.count("work.job") == 0 }
       }
     }
   }
@@ -80,20 +80,19 @@ struct WorkerTests {
         try await began.wait(atMost: .seconds(30))
         let id = try await test.queue.enqueue([kind.job([2])])[0].id
         for _ in 1...5 {
-          #expect(
-            try await eventually {
-              let job = try await test.queue.job(id)
-              return job?.state == .scheduled && job?.at == test.clock.now.advanced(by: .seconds(7)) && job?.attempt == 0
-            })
+          try await eventually {
+            let job = try await test.queue.job(id)
+            return job?.state == .scheduled && job?.at == test.clock.now.advanced(by: .seconds(7)) && job?.attempt == 0
+          }
           test.clock.advance(by: .seconds(7))
           worker.wake()
         }
-        #expect(try await eventually { try await test.queue.job(id)?.state == .scheduled })
+        try await eventually { try await test.queue.job(id)?.state == .scheduled }
         mayEnd.fire()
-        #expect(try await eventually { try await test.count("work.job") == 1 })
+        try await eventually { try await test.count("work.job") == 1 }
         test.clock.advance(by: .seconds(7))
         worker.wake()
-        #expect(try await eventually { try await test.count("work.job") == 0 })
+        try await eventually { try await test.count("work.job") == 0 }
         #expect(try await test.count("work.dead_job") == 0)
       }
     }
@@ -112,7 +111,7 @@ struct WorkerTests {
         let id = try await test.queue.enqueue([kind.job([1], uniqueKey: "a")])[0].id
         for attempt in 1...2 {
           try await ran.wait(atMost: .seconds(30))
-          #expect(try await eventually { try await test.queue.job(id)?.state == .scheduled })
+          try await eventually { try await test.queue.job(id)?.state == .scheduled }
           let job = try #require(try await test.queue.job(id))
           #expect(job.attempt == attempt && job.lastError == "busy \(attempt)" && job.holder == "")
           // Half of the first pause behind what was asked for.
@@ -121,7 +120,7 @@ struct WorkerTests {
           worker.wake()
         }
         try await ran.wait(atMost: .seconds(30))
-        #expect(try await eventually { try await test.queue.job(id)?.state == .dead })
+        try await eventually { try await test.queue.job(id)?.state == .dead }
         let dead = try #require(try await test.queue.job(id))
         #expect(dead.reason == "exhausted" && dead.lastError == "busy 3" && dead.attempt == 3)
         #expect(try await test.count("work.job") == 0)
@@ -140,7 +139,7 @@ struct WorkerTests {
       handlers.handle(unreadable) { _, _ in Issue.record("it cannot be read") }
       try await test.working(handlers) { (_: JobWorker) async throws -> Void in
         try await test.queue.enqueue([kind.job([]), unreadable.job(7)])
-        #expect(try await eventually { try await test.count("work.dead_job") == 2 })
+        try await eventually { try await test.count("work.dead_job") == 2 }
         let dead = try await test.queue.list(JobFilter(state: .dead), atMost: 10)
         #expect(dead.allSatisfy { $0.reason == "permanent" && $0.attempt == 1 })
         #expect(dead.map(\.lastError).contains("no such person"))
@@ -181,12 +180,11 @@ struct WorkerTests {
       try await test.working(handlers) { (worker: JobWorker) async throws -> Void in
         let id = try await test.queue.enqueue([kind.job([])])[0].id
         for attempt in 1...2 {
-          #expect(try await eventually { try await test.queue.job(id)?.lastError != "" })
-          #expect(
-            try await eventually {
-              let job = try await test.queue.job(id)
-              return job?.attempt == attempt && job?.holder == ""
-            })
+          try await eventually { try await test.queue.job(id)?.lastError != "" }
+          try await eventually {
+            let job = try await test.queue.job(id)
+            return job?.attempt == attempt && job?.holder == ""
+          }
           if attempt == 2 {
             let job = try #require(try await test.queue.job(id))
             #expect(job.steps == 3 && job.progress == (2, 3, "nearly there"))
@@ -196,7 +194,7 @@ struct WorkerTests {
           worker.wake()
         }
         try await done.wait(atMost: .seconds(30))
-        #expect(try await eventually { try await test.count("work.job") == 0 })
+        try await eventually { try await test.count("work.job") == 0 }
         #expect(try await test.count("work.job_step") == 0)
       }
       #expect(calls.withLock { $0 } == ["fetch", "name 1", "name 2"])
@@ -222,7 +220,7 @@ struct WorkerTests {
       try await test.working(handlers, chance: 0) { (_: JobWorker) async throws -> Void in
         try await test.queue.enqueue([kind.job([])])
         // The pause is nothing at all, by chance.
-        #expect(try await eventually { try await test.count("work.job") == 0 })
+        try await eventually { try await test.count("work.job") == 0 }
         let effects: [String] = try await test.database.rows("select name from work.job_queue")
         #expect(effects == ["effect 2"])
       }
@@ -294,13 +292,13 @@ struct WorkerTests {
       for _ in 0..<100 {
         let before = begun.withLock { $0 }
         try await test.working(handlers, settings) { (_: JobWorker) async throws -> Void in
-          #expect(try await eventually { begun.withLock { $0 } > before })
+          try await eventually { begun.withLock { $0 } > before }
         }
         #expect(try await test.count("work.job where holder is not null or attempt > 0") == 0)
       }
       isPatient.withLock { $0 = false }
       try await test.working(handlers, settings) { (_: JobWorker) async throws -> Void in
-        #expect(try await eventually { try await test.count("work.job") == 0 })
+        try await eventually { try await test.count("work.job") == 0 }
       }
       #expect(done.withLock { $0 } == Dictionary(uniqueKeysWithValues: ids.map { ($0, 1) }))
       #expect(try await test.count("work.dead_job") == 0)
@@ -335,7 +333,7 @@ struct WorkerTests {
         test.clock.advance(by: .seconds(60))
         worker.wake()
         try await ended.wait(atMost: .seconds(30))
-        #expect(try await eventually { try await test.queue.job(id) == nil })
+        try await eventually { try await test.queue.job(id) == nil }
       }
       #expect(runs.withLock { $0 } == 2)
       #expect(test.samples("parley_job_runs_total").contains(#"parley_job_runs_total{kind="test.bytes",outcome="lost"} 1"#))
@@ -359,7 +357,7 @@ struct WorkerTests {
       try await test.working(handlers) { (worker: JobWorker) async throws -> Void in
         test.clock.advance(by: .seconds(20))
         worker.wake()
-        #expect(try await eventually { try await test.queue.job(id)?.state == .dead })
+        try await eventually { try await test.queue.job(id)?.state == .dead }
         #expect(try await test.queue.job(id)?.reason == "crashed")
       }
     }
@@ -373,7 +371,7 @@ struct WorkerTests {
       handlers.handle(slow) { _, _ in try await test.test.group.loops[0].sleep(for: .seconds(600)) }
       try await test.working(handlers) { (_: JobWorker) async throws -> Void in
         let id = try await test.queue.enqueue([slow.job([])])[0].id
-        #expect(try await eventually { try await test.queue.job(id)?.state == .dead })
+        try await eventually { try await test.queue.job(id)?.state == .dead }
         #expect(try await test.queue.job(id)?.reason == "timed_out")
       }
     }
@@ -408,7 +406,7 @@ struct WorkerTests {
       settings.concurrency = 6
       try await test.working(handlers, settings) { (_: JobWorker) async throws -> Void in
         try await test.queue.enqueue((0..<60).map { _ in try kind.job([]) } + (0..<60).map { _ in try other.job([]) })
-        #expect(try await eventually { ran.withLock { $0 } == 120 })
+        try await eventually { ran.withLock { $0 } == 120 }
       }
       let seen = most.withLock { $0 }
       #expect(seen["test.bytes"] ?? 9 <= 3 && seen["test.other"] ?? 9 <= 5 && seen["all"] ?? 9 <= 6)
@@ -423,18 +421,17 @@ struct WorkerTests {
       handlers.handle(kind) { payload, _ in ran.withLock { $0[payload[0], default: 0] += 1 } }
       try await test.working(handlers) { (_: JobWorker) async throws -> Void in
         try await test.queue.enqueue([kind.job([1])])
-        #expect(try await eventually { ran.withLock { $0[1] } == 1 })
+        try await eventually { ran.withLock { $0[1] } == 1 }
         try await test.test.script(
           "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()")
-        #expect(
-          try await eventually {
-            do {
-              try await test.queue.enqueue([kind.job([2], uniqueKey: "two", notBefore: test.clock.now)])
-              return true
-            } catch { return false }
-          })
-        #expect(try await eventually { ran.withLock { $0[2] ?? 0 } >= 1 })
-        #expect(try await eventually { (try? await test.count("work.job")) == 0 })
+        try await eventually {
+          do {
+            try await test.queue.enqueue([kind.job([2], uniqueKey: "two", notBefore: test.clock.now)])
+            return true
+          } catch { return false }
+        }
+        try await eventually { ran.withLock { $0[2] ?? 0 } >= 1 }
+        try await eventually { (try? await test.count("work.job")) == 0 }
       }
     }
   }

@@ -15,19 +15,5 @@ func databaseError(_ body: () async throws -> Void, sourceLocation: SourceLocati
   return nil
 }
 
-/// Asks until the answer is yes, for at most ten seconds.
-func eventually(
-  _ what: Comment, sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool
-) async throws {
-  let deadline = MonotonicInstant.now().advanced(by: .seconds(10))
-  while try await !condition() {
-    guard MonotonicInstant.now() < deadline else {
-      Issue.record(what, sourceLocation: sourceLocation)
-      return
-    }
-    await Task.yield()
-  }
-}
-
 /// A deadline some time from now.
 func soon(_ duration: Duration) -> MonotonicInstant { .now().advanced(by: duration) }

@@ -20,15 +20,6 @@ struct SessionDoorTests {
     } catch { return error }
   }
 
-  /// Asks again and again until the answer is as expected.
-  private static func eventually(
-    _ limit: Duration, _ condition: @escaping @Sendable () async -> Bool
-  ) async throws {
-    try await within(limit.withPatience) {
-      while !(await condition()) { try await Task.sleep(for: .milliseconds(20)) }  // between two looks
-    }
-  }
-
   @Test("B-48: somebody who is signed in is known to a second service, and nobody else is")
   func known() async throws {
     try await TestParley.with { parley in
@@ -56,7 +47,7 @@ struct SessionDoorTests {
         #expect(await Self.refusal(channel, ana) == nil)
         parley.end(ana, .refreshReused)
         // Until the stream is heard, calls ask, and a question that nobody answers in time is another refusal.
-        try await Self.eventually(.seconds(5)) { await Self.refusal(channel, ana)?.reason == "REFRESH_REUSED" }
+        try await eventually(atMost: .seconds(5)) { await Self.refusal(channel, ana)?.reason == "REFRESH_REUSED" }
         #expect(await Self.refusal(channel, ana)?.code == .unauthenticated)
         #expect(await Self.refusal(channel, ben) == nil)
       }
@@ -70,7 +61,7 @@ struct SessionDoorTests {
       let ben = try await parley.signIn("ben")
       try await parley.with(DemoService.self) { _, channel in
         // The stream is heard: a call asks nobody. Until then calls ask anyway, and a heartbeat may still be on its way.
-        try await Self.eventually(.seconds(30)) {
+        try await eventually(atMost: .seconds(30)) {
           let asked = parley.directory.questions
           _ = await Self.refusal(channel, ana)
           return parley.directory.questions == asked
@@ -78,7 +69,7 @@ struct SessionDoorTests {
         #expect(await Self.refusal(channel, ana) == nil)
         parley.directory.set(.silent)
         let before = parley.directory.questions
-        try await Self.eventually(.seconds(30)) {
+        try await eventually(atMost: .seconds(30)) {
           _ = await Self.refusal(channel, ben)
           return parley.directory.questions > before
         }
@@ -91,7 +82,7 @@ struct SessionDoorTests {
         #expect(refusal?.code == .unavailable && refusal?.reason == "REVOCATIONS_UNAVAILABLE")
         // It comes back by itself, and with the cause.
         parley.directory.set(.none)
-        try await Self.eventually(.seconds(30)) { await Self.refusal(channel, ana)?.reason == "SESSION_SIGNED_OUT" }
+        try await eventually(atMost: .seconds(30)) { await Self.refusal(channel, ana)?.reason == "SESSION_SIGNED_OUT" }
         #expect(await Self.refusal(channel, ben) == nil)
       }
     }
@@ -103,9 +94,9 @@ struct SessionDoorTests {
       let ana = try await parley.signIn("ana")
       try await parley.with(DemoService.self) { _, channel in
         parley.end(ana)
-        try await Self.eventually(.seconds(20)) { await Self.refusal(channel, ana)?.reason == "SESSION_SIGNED_OUT" }
+        try await eventually(atMost: .seconds(20)) { await Self.refusal(channel, ana)?.reason == "SESSION_SIGNED_OUT" }
         parley.directory.breakStreams()
-        try await Self.eventually(.seconds(20)) { parley.directory.cursors.count > 1 }
+        try await eventually(atMost: .seconds(20)) { parley.directory.cursors.count > 1 }
         #expect(parley.directory.cursors.first == 0 && parley.directory.cursors.last == 1)
       }
     }

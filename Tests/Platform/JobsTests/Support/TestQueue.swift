@@ -99,13 +99,3 @@ final class TestTime: Sendable {
 
   func advance(by duration: Duration) { time.withLock { $0 = $0.advanced(by: duration) } }
 }
-
-/// Asks until the answer is yes, for at most half a minute.
-func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
-  let deadline = MonotonicInstant.now().advanced(by: Duration.seconds(30).withPatience)
-  while try await !condition() {
-    if MonotonicInstant.now() >= deadline { return false }
-    await Task.yield()
-  }
-  return true
-}

@@ -5,6 +5,7 @@ import Outbound
 import ParleyAPI
 import PostgreSQL
 import RPC
+import TestSupport
 import Testing
 import WellKnown
 

@@ -2,6 +2,7 @@ import Outbound
 import ParleyAPI
 import PostgreSQL
 import RPC
+import TestSupport
 import Testing
 
 /// The first app's flow up to payment and sign-in (4.1, 3.1, 3.3 of the specification), in seven steps:

@@ -2,6 +2,7 @@ import JSON
 import Outbound
 import ParleyAPI
 import RPC
+import TestSupport
 import Testing
 
 @Suite("Behind the paywall, in a second service", .serialized)

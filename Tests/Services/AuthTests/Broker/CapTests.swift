@@ -4,6 +4,7 @@ import Outbound
 import ParleyAPI
 import PostgreSQL
 import RPC
+import TestSupport
 import Testing
 
 extension BrokerTests {

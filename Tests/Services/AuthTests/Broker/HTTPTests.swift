@@ -4,6 +4,7 @@ import JSON
 import Outbound
 import RPCServer
 import ServiceKit
+import TestSupport
 import Testing
 
 extension BrokerTests {

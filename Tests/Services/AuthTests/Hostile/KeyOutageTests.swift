@@ -4,6 +4,7 @@ import Outbound
 import ParleyAPI
 import RPC
 import ServiceKit
+import TestSupport
 import Testing
 
 @Suite("Key outages", .serialized)
