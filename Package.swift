@@ -88,7 +88,7 @@ let fuzzer = executable(
   "parley-fuzz", at: "Tests/Fuzz/Targets",
   [
     "TestAPI", "JudgeAPI", "Buffers", "JSON", "EventLoop", "MessagesCore", "MessagesWire", "HTTP2", "RPC", "Compression",
-    "ConnectWire", "WellKnown", "RPCWire", "RPCServer", "RPCClient", "JOSE", "CNghttp2",
+    "ConnectWire", "WellKnown", "RPCWire", "RPCServer", "RPCClient", "JOSE", "TestRandom", "CNghttp2",
   ])
 
 let package = Package(
@@ -255,6 +255,7 @@ let package = Package(
     .target(
       name: "JudgeAPI", dependencies: ["MessagesCore", "RPC", "WellKnown"], path: "Tests/Support/JudgeAPI",
       swiftSettings: settings),
+    .target(name: "TestRandom", path: "Tests/Support/TestRandom", swiftSettings: settings),
     .target(
       name: "TestSupport",
       dependencies: [
@@ -324,10 +325,10 @@ let package = Package(
     executable("jose-testee", at: "Tests/Adapters/jose-testee", ["JOSE", "JSON"]),
     tests("House/HouseTests", []),
     tests("Runtime/EventLoopTests", ["EventLoop", "TestSupport"]),
-    tests("Runtime/JSONTests", ["JSON"]),
+    tests("Runtime/JSONTests", ["JSON", "TestRandom"]),
     tests(
       "Runtime/MessagesTests",
-      ["Buffers", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI", "JudgeAPI", "JSON", "protoc-gen-parley"]),
+      ["Buffers", "MessagesCore", "MessagesWire", "WellKnown", "TestAPI", "TestRandom", "JudgeAPI", "JSON", "protoc-gen-parley"]),
     tests(
       "Runtime/HTTP2Tests",
       ["Buffers", "HTTP2", "EventLoop", "RPC", "RPCServer", "TestSupport", "COpenSSL", "CNghttp2", "CShims"]),
@@ -366,7 +367,7 @@ let package = Package(
     tests("Platform/JOSETests", ["JOSE", "JSON"]),
     tests(
       "Platform/BlobsTests", ["Blobs", "EventLoop", "JOSE", "Outbound", "PostgreSQL", "ServiceKit", "TestSupport"]),
-    tests("Platform/MultipartTests", ["Multipart"]),
+    tests("Platform/MultipartTests", ["Multipart", "TestRandom"]),
     tests("Platform/SubprocessTests", ["Subprocess", "EventLoop", "TestSupport"]),
     tests("Platform/AudioTests", ["Audio", "EventLoop", "Subprocess", "TestSandbox", "TestSupport"]),
     tests("Platform/OutboundTests", ["Outbound", "EventLoop", "HTTP2", "RPC", "RPCServer", "TestSupport", log]),
@@ -396,7 +397,7 @@ let package = Package(
         "ServiceKit", "EventLoop", "RPC", "RPCServer", "RPCClient", "PostgreSQL", "Outbound", "JOSE", "JSON", "MessagesCore",
         "HTTP2",
         "WellKnown",
-        "Telemetry", "Jobs", "TestSupport", "DemoService", "ParleyProvider", "TestAPI", log,
+        "Telemetry", "Jobs", "TestSupport", "TestRandom", "DemoService", "ParleyProvider", "TestAPI", log,
       ]),
     tests(
       "Services/OnboardingTests",
@@ -405,7 +406,7 @@ let package = Package(
         "HTTP2",
         "RPC", "RPCClient",
         "RPCServer", "PostgreSQL", "Outbound", "JOSE", "JSON", "MessagesCore", "WellKnown", "Jobs", "TestParley", "TestSandbox",
-        "TestSupport", log,
+        "TestSupport", "TestRandom", log,
       ]),
     tests(
       "Providers/ParleyTests",

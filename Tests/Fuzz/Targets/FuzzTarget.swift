@@ -1,3 +1,5 @@
+import TestRandom
+
 /// One thing that is fed hostile bytes.
 protocol FuzzTarget: AnyObject {
   /// Feeds one input. What breaks an invariant ends the process: see ``require(_:_:)``.
@@ -48,28 +50,11 @@ enum FuzzTargets {
 
 @_cdecl("LLVMFuzzerCustomMutator")
 func customMutator(_ data: UnsafeMutablePointer<UInt8>, _ size: Int, _ room: Int, _ seed: UInt32) -> Int {
-  var random = SeededRandom(seed: UInt64(seed))
+  // libFuzzer's seeds are 32 bits: spread over all 64, none begins within the numbers of another.
+  var random = SeededRandom(UInt64(seed) &* 0x9e37_79b9_7f4a_7c15)
   return FuzzTargets.current?.mutate(data, size: size, room: room, random: &random) ?? size
 }
 
 /// libFuzzer's own mutations, also for a part of an input.
 @_silgen_name("LLVMFuzzerMutate")
 func libFuzzerMutate(_ data: UnsafeMutablePointer<UInt8>, _ size: Int, _ room: Int) -> Int
-
-/// SplitMix64: small, and the same on every machine.
-struct SeededRandom: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var value = state
-    value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-    return value ^ (value >> 31)
-  }
-
-  /// A number below `bound`, which is at least 1.
-  mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
-}

@@ -1,4 +1,5 @@
 import Synchronization
+import TestRandom
 import Testing
 
 @testable import Multipart
@@ -77,7 +78,7 @@ import Testing
   @Test("Whatever is written is read as it was, byte for byte")
   func roundTrip() throws {
     let seed = UInt64.random(in: .min ... .max)
-    var generator = Numbers(seed)
+    var generator = SeededRandom(seed)
     for _ in 0..<200 {
       var form = MultipartForm()
       var files: [[UInt8]] = []
@@ -93,20 +94,5 @@ import Testing
       let body = try MultipartBody(parsing: content.body, contentType: content.contentType)
       #expect(body.parts.map { Array($0.bytes) } == files, "seed \(seed)")
     }
-  }
-}
-
-/// Numbers that are the same for the same seed.
-struct Numbers: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(_ seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ (mixed >> 31)
   }
 }

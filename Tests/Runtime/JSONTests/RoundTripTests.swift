@@ -1,25 +1,13 @@
 import JSON
+import TestRandom
 import Testing
-
-/// SplitMix64: small, seedable, the same everywhere.
-struct SeededGenerator: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-    return word ^ (word >> 31)
-  }
-}
 
 @Suite("JSON there and back")
 struct RoundTripTests {
   @Test("Random values survive being written and read, compact and pretty")
   func randomValues() throws {
     let seed = UInt64.random(in: .min ... .max)
-    var generator = SeededGenerator(state: seed)
+    var generator = SeededRandom(seed)
     for round in 0..<400 {
       let value = randomValue(depth: 5, using: &generator)
       for isPretty in [false, true] {
@@ -35,7 +23,7 @@ struct RoundTripTests {
   @Test("Random bytes and damaged texts are read or refused, and never read past their end")
   func damagedTexts() {
     let seed = UInt64.random(in: .min ... .max)
-    var generator = SeededGenerator(state: seed)
+    var generator = SeededRandom(seed)
     for round in 0..<3000 {
       var bytes = randomValue(depth: 4, using: &generator).encoded()
       for _ in 0..<Int.random(in: 1...4, using: &generator) {
@@ -59,7 +47,7 @@ struct RoundTripTests {
   @Test("Random doubles read back as the same bits")
   func randomDoubles() throws {
     let seed = UInt64.random(in: .min ... .max)
-    var generator = SeededGenerator(state: seed)
+    var generator = SeededRandom(seed)
     for _ in 0..<5000 {
       let double = Double(bitPattern: generator.next())
       guard double.isFinite else { continue }
@@ -70,7 +58,7 @@ struct RoundTripTests {
     }
   }
 
-  private func randomValue(depth: Int, using generator: inout SeededGenerator) -> JSONValue {
+  private func randomValue(depth: Int, using generator: inout SeededRandom) -> JSONValue {
     switch Int.random(in: 0..<(depth > 0 ? 9 : 6), using: &generator) {
     case 0: return .null
     case 1: return .bool(Bool.random(using: &generator))
@@ -89,7 +77,7 @@ struct RoundTripTests {
     }
   }
 
-  private func randomString(using generator: inout SeededGenerator) -> String {
+  private func randomString(using generator: inout SeededRandom) -> String {
     var string = ""
     for _ in 0..<Int.random(in: 0...12, using: &generator) {
       let ceiling: UInt32 = [0x20, 0x7F, 0x800, 0x10000, 0x110000].randomElement(using: &generator)!

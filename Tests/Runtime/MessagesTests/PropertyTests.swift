@@ -1,23 +1,9 @@
 import MessagesCore
 import MessagesWire
 import TestAPI
+import TestRandom
 import Testing
 import WellKnown
-
-/// SplitMix64: small, and the same on every machine for the same seed.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ (mixed >> 31)
-  }
-}
 
 @Suite("Properties that hold for random messages")
 struct PropertyTests {
@@ -26,7 +12,7 @@ struct PropertyTests {
 
   @Test("Whatever a message holds comes back from wire and JSON")
   func roundTrips() throws {
-    var generator = SeededGenerator(seed: Self.seed)
+    var generator = SeededRandom(Self.seed)
     for round in 0..<200 {
       let message = Everything.random(using: &generator)
       let wire = try Everything(protobuf: message.protobufBytes())
@@ -40,7 +26,7 @@ struct PropertyTests {
 
   @Test("Random damage to valid bytes is read or refused, and what is read survives a round trip")
   func damage() throws {
-    var generator = SeededGenerator(seed: Self.seed)
+    var generator = SeededRandom(Self.seed)
     let decoder = MessageDecoder()
     var refused = 0
     for round in 0..<2000 {
@@ -74,7 +60,7 @@ struct PropertyTests {
 }
 
 extension Everything {
-  static func random(using generator: inout SeededGenerator) -> Everything {
+  static func random(using generator: inout SeededRandom) -> Everything {
     func maybe() -> Bool { Bool.random(using: &generator) }
     func text() -> String {
       let scalars = ["", "a", "é", "😀", "\u{0}", "\"", "\\", "\n", "zzzzzzzzzzzzzzzzzzzz"]

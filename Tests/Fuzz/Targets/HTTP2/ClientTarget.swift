@@ -5,6 +5,7 @@ import MessagesCore
 import RPC
 import RPCClient
 import TestAPI
+import TestRandom
 
 /// A client's connection, with calls of every kind on it: two bytes of options, and then what the server says.
 ///

@@ -1,3 +1,5 @@
+import TestRandom
+
 /// Changes inputs that are frames behind a few bytes of options, and leaves them frames: lengths fit, message prefixes mostly too.
 struct FrameMutator {
   /// How many bytes of options stand in front.

@@ -7,6 +7,7 @@ import RPCServer
 import RPCWire
 import Synchronization
 import TestAPI
+import TestRandom
 
 /// A server's connection, with real handlers behind it: two bytes of options, and then what the peer says.
 ///

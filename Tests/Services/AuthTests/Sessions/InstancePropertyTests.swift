@@ -5,6 +5,7 @@ import Outbound
 import ParleyAPI
 import PostgreSQL
 import RPC
+import TestRandom
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import AuthDomain
 import Glibc
+import TestRandom
 import TestSupport
 import Testing
 

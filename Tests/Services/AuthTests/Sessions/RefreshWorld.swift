@@ -1,21 +1,5 @@
 import AuthDomain
-
-/// A small generator of random numbers that is the same everywhere for one seed (SplitMix64).
-struct SeededRandom {
-  private var state: UInt64
-
-  init(_ seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state = state &+ 0x9e37_79b9_7f4a_7c15
-    var word = state
-    word = (word ^ (word >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    word = (word ^ (word >> 27)) &* 0x94d0_49bb_1331_11eb
-    return word ^ (word >> 31)
-  }
-
-  mutating func below(_ bound: Int) -> Int { Int(truncatingIfNeeded: (next() >> 33) % UInt64(truncatingIfNeeded: bound)) }
-}
+import TestRandom
 
 /// One session's clients: an honest app of three processes that share one token store, over a network that loses, delays and repeats;
 /// and perhaps a thief who copies what the store holds.

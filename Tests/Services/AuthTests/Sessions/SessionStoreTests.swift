@@ -4,6 +4,7 @@ import EventLoop
 import JOSE
 import PostgreSQL
 import Synchronization
+import TestRandom
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import AuthDomain
+import TestRandom
 import Testing
 
 @Suite("Signing key plan")
@@ -63,7 +64,7 @@ struct SigningKeyPlanTests {
 
   @Test("Over ten years, at any pace, a token is always checked by a published key, and a signing key was published in time")
   func years() {
-    var random = SplitMix(seed: 0x5eed)
+    var random = SeededRandom(0x5eed)
     var keys: [SigningKeyTimes] = []
     var removed: [Int: Moment] = [:]
     var now = Self.start
@@ -84,17 +85,5 @@ struct SigningKeyPlanTests {
       #expect(key.activatesAt.duration(since: key.createdAt) >= .seconds(3600))
     }
     #expect(removed.count > 115, "seed 0x5eed")
-  }
-
-  private struct SplitMix {
-    var state: UInt64
-    init(seed: UInt64) { state = seed }
-    mutating func next() -> UInt64 {
-      state &+= 0x9e37_79b9_7f4a_7c15
-      var mixed = state
-      mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-      mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-      return mixed ^ (mixed >> 31)
-    }
   }
 }

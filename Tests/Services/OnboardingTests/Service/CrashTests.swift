@@ -12,6 +12,7 @@ import RPC
 import RPCClient
 import ServiceKit
 import TestParley
+import TestRandom
 import TestSandbox
 import TestSupport
 import Testing
@@ -73,19 +74,5 @@ struct CrashTests {
         print("\(log), \(ground.kills) kills")
       }
     }
-  }
-}
-
-/// Random numbers that come again with their seed.
-struct SeededRandom: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(_ seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = (state ^ (state >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ (mixed >> 31)
   }
 }
