@@ -28,7 +28,7 @@ seq 41 | lay Sources/Executables/parley/main.swift
 seq 601 | lay Sources/Runtime/RPC/Long.swift
 lay Sources/Runtime/RPC/Unfinished.swift <<<'// TODO later'
 lay Sources/Runtime/RPC/Crash.swift <<<'let x = try! f()'
-lay Sources/Runtime/RPC/Unsafe.swift <<'X'
+lay Tests/Runtime/Unsafe.swift <<'X'
 // SAFETY: this one holds.
 let a = 1
 final class Box: @unchecked Sendable {}

@@ -55,7 +55,7 @@ seek '\b(TODO|FIXME|XXX|HACK)\b' "${code[@]}" | law 'unfinished work' 'what is i
 
 seek '\btry!|\bas! ' "${swift[@]}" | law 'crash by syntax' 'an error is thrown and handled, not a crash'
 
-for f in "${sources[@]}"; do
+for f in "${swift[@]}"; do
   awk -v f="$f" '
     /^[ \t]*\/\// { if (/SAFETY:/) safe = 1; next }
     /@unchecked Sendable|nonisolated\(unsafe\)|unsafeBitCast\(/ { if (!safe) print f ":" FNR ": " $0 }

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 
 /// A program of the system's as a TLS peer, with a certificate made for this run.
+// SAFETY: nothing changes after the start; of the process only its number is read then.
 final class Peer: @unchecked Sendable {
   struct NotReady: Error { let what: String }
 

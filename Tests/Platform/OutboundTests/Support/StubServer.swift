@@ -67,6 +67,7 @@ final class StubServer: @unchecked Sendable {
   }
 }
 
+// SAFETY: it lives on its loop, which made it and calls its handler and its timers.
 private final class StubConnection: DescriptorHandler, @unchecked Sendable {
   private let descriptor: Int32
   private let loop: EventLoop

@@ -2,6 +2,7 @@ import EventLoop
 import Glibc
 
 /// A TCP client that sends bytes as they are. Used on its loop.
+// SAFETY: its state is touched on that loop alone, which also calls the handler and the timer.
 final class RawClient: DescriptorHandler, @unchecked Sendable {
   struct TimedOut: Error {}
 

@@ -18,6 +18,7 @@ import TestSupport
 import WellKnown
 
 /// The onboarding service as a process of its own, beside an auth service of the test's, for as many submissions as a test likes.
+// SAFETY: one test has it, and takes one step after the other; `runs` and `kills` are all that changes.
 final class CrashGround: @unchecked Sendable {
   /// What became of a submission, without what is another one each time.
   struct Outcome: Equatable, CustomStringConvertible {
@@ -38,7 +39,6 @@ final class CrashGround: @unchecked Sendable {
   private let folder: String
   private let pool = BlockingPool(maximumThreads: 1)
   private var runs = 0
-  // SAFETY: one test runs at a time, one step after the other.
   private(set) var kills = 0
 
   private init(_ parley: TestParley, _ sandbox: SandboxProcess, _ variables: [String: String], _ folder: String) {
