@@ -1,5 +1,6 @@
 public import PostgreSQL
 public import RPC
+internal import RPCServer
 
 /// One service of the product: what it is called, what it is set up with, and how it is put together.
 ///
@@ -13,6 +14,9 @@ public protocol Service: Sendable {
   static var services: [ServiceDescriptor] { get }
   /// The steps of its schema; empty for a service without a database.
   static var migrations: [Migration] { get }
+  /// Of its requests that may be larger than `maxRequestBytes`, the bytes of the largest, by the room in which they wait
+  /// (``RPC/RequestLimit/room``). What limits of memory need follows from it; nothing larger can be served.
+  static var largestRequests: [String: Int] { get }
   /// What is the matter with its settings together.
   static func check(_ settings: Settings) -> [ConfigurationFinding]
   /// Puts it together. The database is connected; nothing listens yet.
@@ -25,16 +29,24 @@ public protocol Service: Sendable {
 extension Service {
   /// No database.
   public static var migrations: [Migration] { [] }
+  /// No request is larger than others.
+  public static var largestRequests: [String: Int] { [:] }
   /// Nothing is the matter.
   public static func check(_ settings: Settings) -> [ConfigurationFinding] { [] }
 
   static var hasDatabase: Bool { !migrations.isEmpty }
   static var program: String { "parley-\(name)" }
-  static var keys: [any ConfigurationKeyDeclaration] { configuration + StandardKeys.all(database: hasDatabase) }
+  /// All of its settings: its own and the standard ones, with the defaults that hold for it.
+  public static var keys: [any ConfigurationKeyDeclaration] {
+    let needs = LargeRequestNeeds(largestRequests, besides: RPCServerConfiguration().maximumRequestBytes)
+    return configuration + StandardKeys.all(database: hasDatabase, needs.defaults)
+  }
 
   /// What is the matter with valid settings: the standard checks and the service's own.
   static func findings(_ settings: Settings) -> [ConfigurationFinding] {
     StandardChecks.findings(settings, hasDatabase: hasDatabase)
+      + LargeRequestNeeds(largestRequests, besides: settings[StandardKeys.maxRequestBytes]).findings(
+        RPCServerConfiguration(settings))
       + MethodPolicies.findings(services, settings[StandardKeys.rateLimits]) + check(settings)
   }
 }

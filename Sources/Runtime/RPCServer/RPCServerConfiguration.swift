@@ -44,6 +44,13 @@ public struct RPCServerConfiguration: Sendable {
 
   /// The defaults.
   public init() {}
+
+  /// What the large requests of one room may come to at once: ``largeRequestBytes`` in the first, four of the largest in others.
+  ///
+  /// - Parameters:
+  ///   - room: Its name (``RPC/RequestLimit/room``).
+  ///   - largest: The bytes of the largest request that waits in it.
+  public func roomBytes(_ room: String, largest: Int) -> Int { room == RequestLimit.room ? largeRequestBytes : 4 * largest }
 }
 
 /// What there was too much of when a call was turned away.

@@ -96,9 +96,8 @@ struct TestGround: Sendable {
 
   static func settings<S: Service>(_ service: S.Type, _ environment: [String: String]) throws -> Settings {
     let prefix = "PARLEY_\(S.name.uppercased())_"
-    return try Settings(
-      service: S.name, keys: S.configuration + StandardKeys.all(database: !S.migrations.isEmpty),
-      environment: Dictionary(uniqueKeysWithValues: environment.map { (prefix + $0.key, $0.value) }))
+    let named = Dictionary(uniqueKeysWithValues: environment.map { (prefix + $0.key, $0.value) })
+    return try Settings(service: S.name, keys: S.keys, environment: named)
   }
 
   // MARK: Running

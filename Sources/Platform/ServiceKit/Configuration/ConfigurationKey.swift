@@ -69,6 +69,11 @@ public struct ConfigurationKey<Value: ConfigurationValue>: ConfigurationKeyDecla
     self.documentation = documentation
   }
 
+  /// This key with another default, for a service that needs another.
+  func defaulting(to value: Value) -> ConfigurationKey {
+    ConfigurationKey(name, value, isSecret, aliases, bounds, complaint, documentation)
+  }
+
   /// This key with one more name in the environment. A service lists the result among its own keys, where it takes the place
   /// of the standard key of the same name.
   public func aliased(_ alias: ConfigurationAlias) -> ConfigurationKey {

@@ -9,6 +9,7 @@ public struct LimitKey: Sendable {
   /// The key: `limits.` and the last part of the path, unless it has a shorter name.
   public let key: any ConfigurationKeyDeclaration
   let apply: @Sendable (Settings, inout RPCServerConfiguration) -> Void
+  private let declared: @Sendable (RPCServerConfiguration) -> any ConfigurationKeyDeclaration
 
   /// A limit whose default is the property's own.
   init<Value: ConfigurationValue & Comparable>(
@@ -19,6 +20,7 @@ public struct LimitKey: Sendable {
       Self.name(property, name), default: RPCServerConfiguration()[keyPath: path], in: range, documentation)
     self.property = property
     self.key = key
+    declared = { key.defaulting(to: $0[keyPath: path]) }
     apply = { settings, limits in limits[keyPath: path] = settings[key] }
   }
 
@@ -33,8 +35,12 @@ public struct LimitKey: Sendable {
       check: { $0.value.map { range.contains($0) } ?? true ? nil : bounds }, documentation)
     self.property = property
     self.key = key
+    declared = { key.defaulting(to: ValueOrNone($0[keyPath: path])) }
     apply = { settings, limits in limits[keyPath: path] = settings[key].value }
   }
+
+  /// The key with what holds by default in a configuration.
+  func key(defaulting configuration: RPCServerConfiguration) -> any ConfigurationKeyDeclaration { declared(configuration) }
 
   private static func name(_ property: String, _ name: String?) -> String {
     "limits." + (name ?? property.split(separator: ".").last.map(String.init) ?? property)
@@ -80,14 +86,18 @@ extension StandardKeys {
       "http2.responseBytes", \.http2.responseBytes, 1_024...(1 << 40), "Bytes of responses waiting for one connection."),
     .init(
       "http2.processResponseBytes", \.http2.processResponseBytes, 1_024...(1 << 40), "The same for all connections together."),
-    .init("http2.requestBytes", \.http2.requestBytes, 1_024...(1 << 40), "Bytes of requests in the making of one connection."),
-    .init("http2.processRequestBytes", \.http2.processRequestBytes, 1_024...(1 << 40), "The same for all connections together."),
+    .init(
+      "http2.requestBytes", \.http2.requestBytes, 1_024...(1 << 40),
+      "Bytes of requests in the making of one connection; twice what large requests may come to, and 1 MiB, at least."),
+    .init(
+      "http2.processRequestBytes", \.http2.processRequestBytes, 1_024...(1 << 40),
+      "The same for all connections together; what large requests may come to, and 32 MiB for others, at least."),
     .init(
       "maximumHTTPBodyBytes", \.maximumHTTPBodyBytes, 1...(1 << 30), named: "httpBodyBytes",
       "Bytes of the largest body of a plain HTTP request."),
     .init(
       "largeRequestBytes", \.largeRequestBytes, 1_024...(1 << 40),
-      "Bytes of requests larger than maxRequestBytes, of methods that take such, in the process at once; others wait."),
+      "Bytes of requests above maxRequestBytes that are in the process at once; others wait. At least two of the largest."),
     .init(
       "largeBodyBytesPerSecond", \.largeBodyBytesPerSecond, 1...(1 << 30),
       "What has to come of such a body of plain HTTP on average, after the grace."),
@@ -109,6 +119,14 @@ extension StandardKeys {
 }
 
 extension RPCServerConfiguration {
+  /// The defaults, and every limit from its key.
+  init(_ settings: Settings) {
+    self.init()
+    maximumRequestBytes = settings[StandardKeys.maxRequestBytes]
+    maximumCallDuration = settings[StandardKeys.maxCallDuration]
+    takeLimits(from: settings)
+  }
+
   /// Takes every limit from its key.
   mutating func takeLimits(from settings: Settings) {
     for limit in StandardKeys.limits { limit.apply(settings, &self) }

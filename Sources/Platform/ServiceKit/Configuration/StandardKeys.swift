@@ -98,14 +98,17 @@ public enum StandardKeys {
     "How long an outgoing request may take, with its repetitions.")
 
   /// All of them, in the order of documentation. Those of the database only where there is one.
-  public static func all(database: Bool) -> [any ConfigurationKeyDeclaration] {
+  public static func all(database: Bool) -> [any ConfigurationKeyDeclaration] { all(database: database, .init()) }
+
+  /// The same, with the defaults of the limits as they are in a configuration.
+  static func all(database: Bool, _ limited: RPCServerConfiguration) -> [any ConfigurationKeyDeclaration] {
     var keys: [any ConfigurationKeyDeclaration] = [
       listen, unixMode, unixGroup, adminListen, trustedProxies, corsOrigins, maxRequestBytes, maxCallDuration, rateLimits,
       reflection,
       outboundCAFile, outboundProxy, outboundTimeout, loops, copies, startTimeout, drainTimeout, stallThreshold, portFile,
       logLevel, accessSampling,
     ]
-    keys += tls + telemetry + limits.map(\.key)
+    keys += tls + telemetry + limits.map { $0.key(defaulting: limited) }
     if database { keys += [databaseURL, databaseOwnerURL, databasePool] as [any ConfigurationKeyDeclaration] }
     return keys
   }

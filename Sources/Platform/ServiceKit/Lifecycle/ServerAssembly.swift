@@ -56,12 +56,9 @@ struct ServerAssembly {
     let policy = CORSPolicy(settings[StandardKeys.corsOrigins])
     cors = CORS(policy)
     self.parts = parts
-    var configuration = RPCServerConfiguration()
-    configuration.maximumRequestBytes = settings[StandardKeys.maxRequestBytes]
-    configuration.maximumCallDuration = settings[StandardKeys.maxCallDuration]
+    var configuration = RPCServerConfiguration(settings)
     configuration.cors = policy
-    configuration.takeLimits(from: settings)
-    configuration.makeRoom(for: parts)
+    try Self.declared(S.self, parts, besides: configuration.maximumRequestBytes)
     self.configuration = configuration
     var events = Self.events(log)
     let metrics = ServerMetrics(registry, resources.loops)
@@ -71,6 +68,15 @@ struct ServerAssembly {
     tracer = resources.tracing.tracer
     slow = settings[StandardKeys.slowCall]
     oneInOK = settings[StandardKeys.accessSampling]
+  }
+
+  /// Memory is laid out by what a service declares to take: more than that would find no room.
+  private static func declared<S: Service>(_ service: S.Type, _ parts: ServiceParts, besides usual: Int) throws {
+    let methods = parts.services.flatMap(\.methods).compactMap { method in method.requestLimit.map { ($0.room, $0.bytes) } }
+    let routes = parts.http.compactMap { route in route.maximumBodyBytes.map { (route.room, $0) } }
+    for (room, bytes) in methods + routes where bytes > max(usual, S.largestRequests[room] ?? 0) {
+      throw ServiceFailure(.internal, "\(S.program) takes \(bytes) bytes in the room '\(room)' without declaring it")
+    }
   }
 
   func server(on loops: EventLoopGroup) -> RPCServer {
@@ -105,17 +111,5 @@ struct ServerAssembly {
     events.connectionFailed = { peer, error in log.debug("connection failed", metadata: ["peer": "\(peer)", "error": "\(error)"])
     }
     return events
-  }
-}
-
-extension RPCServerConfiguration {
-  /// A method or a route that takes more than others gets the room for it: two of its largest requests at once in the process, which
-  /// may be of one connection; others wait. Half of what a connection may hold is for requests that are waited for whole.
-  fileprivate mutating func makeRoom(for parts: ServiceParts) {
-    let methods = parts.services.flatMap(\.methods).compactMap { $0.requestLimit?.bytes }
-    guard let largest = (methods + parts.http.compactMap(\.maximumBodyBytes)).max(), largest > maximumRequestBytes else { return }
-    largeRequestBytes = max(largeRequestBytes, 2 * largest)
-    http2.requestBytes = max(http2.requestBytes, 2 * largeRequestBytes + (1 << 20))
-    http2.processRequestBytes = max(http2.processRequestBytes, http2.requestBytes)
   }
 }

@@ -6,12 +6,12 @@ struct LargeRooms: Sendable {
 
   /// - Parameters:
   ///   - limits: The largest requests, by room, of methods and routes that take more than others.
-  ///   - configuration: How much the first of all rooms may hold. Others hold four of their largest requests.
+  ///   - configuration: How much each room may hold.
   init(_ limits: [(room: String, bytes: Int)], _ configuration: RPCServerConfiguration) {
     let largest = Dictionary(limits.map { ($0.room, $0.bytes) }, uniquingKeysWith: max)
     rooms = Dictionary(
       uniqueKeysWithValues: largest.map { name, bytes in
-        (name, LargeRequests(limit: name == RequestLimit.room ? configuration.largeRequestBytes : 4 * bytes))
+        (name, LargeRequests(limit: configuration.roomBytes(name, largest: bytes)))
       })
   }
 

@@ -122,7 +122,7 @@ struct StepVersionTests {
     let folder = try ScratchFolder()
     func findings(_ path: String) throws -> [ConfigurationFinding] {
       let settings = try Settings(
-        service: "onboarding", keys: OnboardingAPI.OnboardingService.configuration + StandardKeys.all(database: true),
+        service: "onboarding", keys: OnboardingAPI.OnboardingService.keys,
         environment: [
           "PARLEY_ONBOARDING_STEPS_DIRECTORY": path, "PARLEY_ONBOARDING_DATABASE_URL": "postgresql://parley_onboarding@/parley",
         ])

@@ -29,6 +29,12 @@ public enum OnboardingService: Service {
     ParleyAPI.OnboardingService.descriptor, IdentityService.descriptor, VoiceService.descriptor,
     OnboardingAdminService.descriptor, AccountDataService.descriptor, JobAdminService.descriptor,
   ]
+  /// Submissions, and recordings that are written down at once; those by plain HTTP come in a form.
+  public static let largestRequests = [
+    RequestLimit.room: SubmissionLimits.message,
+    LargeRequestRoom.transcriptions: SubmissionLimits.transcription + (64 << 10),
+    LargeRequestRoom.strangers: SubmissionLimits.recording + (64 << 10),
+  ]
   /// The schema `onboarding`.
   public static let migrations: [Migration] = OnboardingMigrations.all
 
