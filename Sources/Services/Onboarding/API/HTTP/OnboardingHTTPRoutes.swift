@@ -18,6 +18,7 @@ struct OnboardingHTTPRoutes: Sendable {
   let admin: OnboardingAdminHandlers
   let subscriptions: SubscriptionAuthenticator
   let limiter: any RateLimiter
+  let strangers: StrangerDesk
   /// What a method's calls may take of a person's limit, by its name.
   let budget: @Sendable (String) -> MethodBudget?
   let proxies: TrustedProxies
@@ -88,14 +89,12 @@ struct OnboardingHTTPRoutes: Sendable {
     try await request.withBody {
       try SentRecording($0, of: request)
     } then: {
-      try await words(of: $0)
+      try await words(of: $0, onboarding.transcription)
     }
   }
 
-  private func words(of sent: SentRecording) async throws -> HTTPServerResponse {
-    let answer = try await refusing {
-      try await onboarding.transcription.words(of: sent.bytes, declared: sent.mediaType)
-    }
+  private func words(of sent: SentRecording, _ desk: TranscriptionDesk) async throws -> HTTPServerResponse {
+    let answer = try await refusing { try await desk.words(of: sent.bytes, declared: sent.mediaType) }
     return try Self.json(answer, emitsDefaults: true)
   }
 
@@ -111,6 +110,7 @@ struct OnboardingHTTPRoutes: Sendable {
           .retryInfo(until.duration(since: now())),
         ])
     }
+    try await strangers.admit()
     return try await request.withBody {
       try SentRecording($0, of: request)
     } then: { sent in
@@ -120,7 +120,9 @@ struct OnboardingHTTPRoutes: Sendable {
       guard let session = sent.session, !session.isEmpty else {
         throw OnboardingRefusal.invalid(field: "sessionId", "the session is missing").rpcError
       }
-      return try await words(of: sent)
+      let desk = try strangers.enter()
+      defer { strangers.leave() }
+      return try await words(of: sent, desk)
     }
   }
 

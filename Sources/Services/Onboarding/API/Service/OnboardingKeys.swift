@@ -23,6 +23,10 @@ public enum OnboardingKeys {
   public static let orphanRetention = ConfigurationKey<Duration>(
     "orphan.retention", default: .seconds(30 * 86_400), in: .seconds(86_400)...(.seconds(3_650 * 86_400)),
     "How long a recording is kept that no answer refers to, and no upload that is still known.")
+  /// How much people without an account may have written down.
+  public static let strangersPerMinute = ConfigurationKey<Int>(
+    "strangers.perMinute", default: 20, in: 1...10_000,
+    "How many recordings of people without an account are written down in a minute, of all of them together.")
   /// How often what has run out is looked for.
   public static let tendingInterval = ConfigurationKey<Duration>(
     "tending.interval", default: .seconds(60), in: .milliseconds(50)...(.seconds(3_600)),
@@ -44,8 +48,8 @@ public enum OnboardingKeys {
   /// All of them, in the order of documentation.
   static let all: [any ConfigurationKeyDeclaration] =
     providers + [
-      stepsDirectory, completeWait, anonymousRetention, uploadRetention, orphanRetention, tendingInterval, debugToken, ffmpeg,
-      ffprobe, overdueAfter,
+      stepsDirectory, completeWait, anonymousRetention, uploadRetention, orphanRetention, strangersPerMinute, tendingInterval,
+      debugToken, ffmpeg, ffprobe, overdueAfter,
     ]
 
   /// What is the matter with them together.

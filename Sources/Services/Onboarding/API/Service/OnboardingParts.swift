@@ -19,12 +19,16 @@ struct OnboardingParts: Sendable {
   let voices: VoiceHandlers
   let admin: OnboardingAdminHandlers
   let pipeline: SubmissionPipeline
+  /// What writes down what people without an account say.
+  let strangers: TranscriptionDesk
   private let own: OwnOnboardingData
   private let tending: OnboardingTending
   private let hub = ProgressHub()
   /// Where ffmpeg is waited for: with threads of its own, so that names are resolved and files read while it works on what strangers
   /// sent. As many run at once as there are threads.
   private let listeners = BlockingPool(maximumThreads: 2)
+  /// The same for recordings of people without an account, which nobody else waits for.
+  private let strangeListeners = BlockingPool(maximumThreads: 1)
   private let database: Database
   private let blocking: BlockingPool
 
@@ -46,6 +50,9 @@ struct OnboardingParts: Sendable {
     // What is written down without being kept may be larger.
     tools.limits.fileSize = SubmissionLimits.transcription
     let largeInspector = LocalInspection(gate: SilenceGate(tools))
+    var strangeTools = AudioTools(
+      ffprobe: settings[OnboardingKeys.ffprobe], ffmpeg: settings[OnboardingKeys.ffmpeg], on: strangeListeners)
+    strangeTools.limits.duration = SubmissionLimits.strangersRecording
     let uploads = UploadStore(database)
     let quota = RecordingQuota(recordings: recordings, uploads: uploads)
     let keeping = AnswerKeeping(recordings: recordings, quota: quota, now: now)
@@ -71,6 +78,8 @@ struct OnboardingParts: Sendable {
         answers: answers, submissions: submissions, identities: identities, pipeline: pipeline, now: now),
       transcription: TranscriptionDesk(inspector: largeInspector, transcriber: providers.transcriber, now: now),
       defaultWait: settings[OnboardingKeys.completeWait])
+    strangers = TranscriptionDesk(
+      inspector: LocalInspection(gate: SilenceGate(strangeTools)), transcriber: providers.transcriber, now: now)
     identity = IdentityHandlers(identities: identities, submissions: submissions, steps: catalogues, now: now)
     voices = VoiceHandlers(
       voices: voiceStore, recordings: recordings, submissions: submissions, blobs: blobs, jobs: jobs, now: now)
@@ -110,10 +119,13 @@ struct OnboardingParts: Sendable {
   var background: [BackgroundJob] {
     [
       BackgroundJob("onboarding progress") { [hub, database] in await hub.listen(database) },
-      BackgroundJob("onboarding sweep") { [tending, listeners, blocking] in
+      BackgroundJob("onboarding sweep") { [tending, listeners, strangeListeners, blocking] in
         do { try await tending.run() } catch {
           // Off the loop, since it waits for the threads.
-          try? await blocking.run { listeners.shutDown() }
+          try? await blocking.run {
+            listeners.shutDown()
+            strangeListeners.shutDown()
+          }
           throw error
         }
       },

@@ -60,6 +60,8 @@ public enum OnboardingService: Service {
     let http = OnboardingHTTPRoutes(
       onboarding: parts.onboarding, voices: parts.voices, admin: parts.admin, subscriptions: sessions.subscriptions,
       limiter: limiter,
+      strangers: StrangerDesk(
+        parts.strangers, limiter, perMinute: context.settings[OnboardingKeys.strangersPerMinute], now: context.now),
       budget: { name in
         ParleyAPI.OnboardingService.descriptor.methods.first { $0.name == name }.map { MethodBudget(of: $0, limiter, context) }
       }, proxies: context.proxies, blocking: context.loops.blocking,

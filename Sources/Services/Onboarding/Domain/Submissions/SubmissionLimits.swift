@@ -9,6 +9,8 @@ public enum SubmissionLimits {
   /// The largest recording that is written down without being kept, in bytes: a request of 25 MiB, which is what providers take, has
   /// room for it and for the form around it.
   public static let transcription = (25 << 20) - (4 << 10)
+  /// The longest recording of somebody without an account.
+  public static let strangersRecording: Duration = .seconds(60)
   /// The longest text answer, in bytes.
   public static let text = 64 << 10
   /// The most fields that one answer is kept as.

@@ -1,0 +1,70 @@
+internal import ErrorReasons
+internal import Limits
+internal import PostgreSQL
+internal import RPC
+internal import ServiceKit
+internal import Synchronization
+
+/// Writes down what people without an account say. Addresses cost nothing: so all of them together have one bound, whoever they are.
+///
+/// They wait for each other, and nobody else waits for them: their recordings are read with a thread of their own, a few are worked on at
+/// once, whatever their size, and the others are sent away at once.
+final class StrangerDesk: Sendable {
+  /// How many are worked on at once. A place is taken when the recording is there: who sends one slowly keeps nobody out.
+  static let most = 8
+
+  private let transcription: TranscriptionDesk
+  private let limiter: any RateLimiter
+  private let rate: BucketRate
+  private let now: @Sendable () -> Timestamp
+  private let inside = Mutex(0)
+
+  /// - Parameters:
+  ///   - transcription: What knows recordings of strangers, and has its own thread for them.
+  ///   - limiter: What counts them, in all copies of the service together.
+  ///   - perMinute: How many there may be in a minute, and at once.
+  ///   - now: The time.
+  init(
+    _ transcription: TranscriptionDesk, _ limiter: any RateLimiter, perMinute: Int, now: @escaping @Sendable () -> Timestamp
+  ) {
+    self.transcription = transcription
+    self.limiter = limiter
+    rate = BucketRate(perMinute: perMinute, burst: perMinute)
+    self.now = now
+  }
+
+  /// Judges whether somebody may send a recording.
+  ///
+  /// - Throws: RESOURCE_EXHAUSTED (429) when there have been enough in this minute.
+  func admit() async throws {
+    guard let until = try await limiter.take("strangers", rate, at: now()).refusedUntil else { return }
+    throw Self.refusal(
+      .resourceExhausted, "too many recordings of people without an account", "RATE_LIMITED",
+      retryAfter: until.duration(since: now()))
+  }
+
+  /// Takes a place for a recording that is there, until ``leave()``.
+  ///
+  /// - Returns: What writes it down.
+  /// - Throws: UNAVAILABLE (503) while there is none.
+  func enter() throws -> TranscriptionDesk {
+    let isIn = inside.withLock { count in
+      guard count < Self.most else { return false }
+      count += 1
+      return true
+    }
+    guard isIn else {
+      throw Self.refusal(.unavailable, "too many recordings at this moment", "STRANGERS_BUSY", retryAfter: .seconds(5))
+    }
+    return transcription
+  }
+
+  /// Gives a place back.
+  func leave() { inside.withLock { $0 -= 1 } }
+
+  private static func refusal(_ code: StatusCode, _ text: String, _ reason: String, retryAfter: Duration) -> RPCError {
+    RPCError(
+      code, text,
+      details: [.errorInfo(reason: reason, domain: OnboardingRefusal.domain, metadata: [:]), .retryInfo(retryAfter)])
+  }
+}
