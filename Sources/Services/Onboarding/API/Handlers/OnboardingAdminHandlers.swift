@@ -50,10 +50,10 @@ struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
         guard let voice = try await voices.voice(of: user, on: transaction), voice.consentedAt != nil else {
           throw OnboardingRefusal.noConsent
         }
-        guard voice.state != .ready else { return .init(isNew: false) }
+        // One that could not be made anew left the one before.
+        guard voice.state != .ready || !voice.failure.isEmpty else { return .init(isNew: false) }
         try await voices.begin(of: user, recloning: false, at: now(), in: transaction)
-        let job = try OnboardingJobs.clone.job(user, uniqueKey: user.description, user: user)
-        return .init(isNew: try await jobs.enqueue(job, in: transaction).isNew)
+        return .init(isNew: try await jobs.enqueue(try OnboardingJobs.clone(of: user), in: transaction).isNew)
       }
     }
   }

@@ -69,8 +69,9 @@ struct VoiceHandlers: VoiceService.Handlers {
         }
         if known.state != .cloning {
           try await voices.begin(of: user, recloning: true, at: moment, in: transaction)
-          try await jobs.enqueue(try OnboardingJobs.clone.job(user, uniqueKey: user.description, user: user), in: transaction)
         }
+        // Where one is being made this finds its job, unless that is lost.
+        try await jobs.enqueue(try OnboardingJobs.clone(of: user), in: transaction)
         let answer = CloneVoiceResponse(voice: Voice(try await voices.voice(of: user, on: transaction)))
         try await keep(answer, transaction)
         return answer

@@ -31,6 +31,9 @@ enum OnboardingJobs {
     })
 
   /// Making a voice, for those who ask for it.
+  static func clone(of user: UUID) throws -> NewJob { try clone.job(user, uniqueKey: user.description, user: user) }
+
+  /// What ``clone(of:)`` makes.
   static let clone = person("onboarding.clone", RetryPolicy(attempts: 6, firstPause: .seconds(2), longestPause: .seconds(1_800)))
   /// Deleting voices at the provider. It is never given up.
   static func deleteVoices(of user: UUID) throws -> NewJob {

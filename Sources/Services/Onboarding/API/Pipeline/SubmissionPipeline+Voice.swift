@@ -13,7 +13,7 @@ extension SubmissionPipeline {
     guard let voice = try await voices.voice(of: course.user), voice.consentedAt != nil, voice.voice == nil else { return }
     if voice.state == .cloning || voice.isAnew {
       // Somebody has asked for one meanwhile, or another one counts: the job for that makes it, whatever became of an earlier one.
-      return try await commit(course) { [course] transaction in try await leave(voice, of: course, in: transaction) }
+      return try await commit(course) { [course] transaction in try await leave(of: course, in: transaction) }
     }
     do {
       let samples = try await samples(of: course.user)
@@ -26,7 +26,9 @@ extension SubmissionPipeline {
       guard try isFinal(failure, &course) else { return try comeBack(course) }
       try await commit(course) { [course] transaction in
         try await voices.lock(course.user, in: transaction)
-        if try await voices.voice(of: course.user, on: transaction)?.state != .cloning {
+        // Who took the consent back meanwhile misses nothing.
+        guard let voice = try await voices.voice(of: course.user, on: transaction), voice.consentedAt != nil else { return }
+        if voice.state != .cloning {
           try await voices.begin(of: course.user, recloning: false, at: now(), in: transaction)
           try await voices.failed(failure.reason, of: course.user, at: now(), in: transaction)
         }
@@ -38,9 +40,13 @@ extension SubmissionPipeline {
 
   /// Leaves a voice to the job that makes one for those who ask for it, unless it would be one more than a month allows: taking the
   /// consent back and giving it again is no way to more.
-  private func leave(
-    _ voice: VoiceStore.KeptVoice, of course: SubmissionCourse, in transaction: Transaction
-  ) async throws {
+  private func leave(of course: SubmissionCourse, in transaction: Transaction) async throws {
+    // A consent that is taken back comes before, or after: it is never written over.
+    try await voices.lock(course.user, in: transaction)
+    guard let voice = try await voices.voice(of: course.user, on: transaction), voice.consentedAt != nil, voice.voice == nil
+    else {
+      return
+    }
     if voice.isAnew {
       guard CloneAllowance.isOpen(last: voice.reclonedAt?.description, now: now().description) else {
         try await voices.declined(Self.limitReached, of: course.user, at: now(), in: transaction)
@@ -49,8 +55,7 @@ extension SubmissionPipeline {
       }
       try await voices.begin(of: course.user, recloning: true, at: now(), in: transaction)
     }
-    try await jobs.enqueue(
-      try OnboardingJobs.clone.job(course.user, uniqueKey: course.user.description, user: course.user), in: transaction)
+    try await jobs.enqueue(try OnboardingJobs.clone(of: course.user), in: transaction)
   }
 
   /// Makes a voice for somebody who asked for it.
@@ -58,6 +63,7 @@ extension SubmissionPipeline {
     try await take(user, run)
     guard let voice = try await voices.voice(of: user), voice.consentedAt != nil, voice.state == .cloning else { return }
     do {
+      guard voice.renewals <= RetryPlan.renewals else { throw ProviderFailure(Self.jobsLost, isTemporary: false) }
       let samples = try await samples(of: user)
       guard !samples.isEmpty else { throw ProviderFailure(Self.tooLittleAudio, isTemporary: false) }
       try await makeVoice(under: run.id.description, of: samples, for: user, run) { transaction in
@@ -77,6 +83,9 @@ extension SubmissionPipeline {
       }
     }
   }
+
+  /// Why nobody is asked any more: the jobs that should have made the voice died one after the other.
+  private static let jobsLost = "jobs_lost"
 
   // MARK: At the provider
 

@@ -196,9 +196,9 @@ struct SubmissionPipeline: Sendable {
     if let failure = try await identities.identity(of: course.user)?.failure, !failure.isEmpty, failure != Self.noData {
       return true
     }
-    guard let voice = try await voices.voice(of: course.user), voice.state == .failed || voice.state == .cloning else {
-      return false
-    }
+    guard let voice = try await voices.voice(of: course.user), voice.consentedAt != nil,
+      voice.state == .failed || voice.state == .cloning
+    else { return false }
     return voice.failure != Self.tooLittleAudio
   }
 

@@ -68,6 +68,8 @@ struct OnboardingTending: Sendable {
       for user in try await voices.peopleWithUnwantedExpected() {
         _ = try await jobs.enqueue(OnboardingJobs.findVoices(of: user))
       }
+    case .making:
+      for voice in try await voices.awaited() { try await attempt(part) { try await renew(voice, at: now) } }
     case .departures:
       for user in try await submissions.departed(by: now) { _ = try await jobs.enqueue(OnboardingJobs.deleteRest(of: user)) }
     case .submissions:
@@ -92,6 +94,20 @@ struct OnboardingTending: Sendable {
     }
     guard isNew, renewal == .again else { return }
     context.log.warning("a submission had no job, and has one again", metadata: ["submission": "\(submission.id)"])
+  }
+
+  /// Sees to it that a voice that is being made has a job. The last of those that it gets only says that it came to nothing.
+  private func renew(_ voice: VoiceStore.Awaited, at now: Timestamp) async throws {
+    let renewal = RetryPlan.renewal(after: voice.renewals, voice.renewals > 0 ? now.duration(since: voice.since) : nil)
+    guard renewal != .notYet else { return }
+    let isNew = try await context.database.transaction { transaction in
+      guard try await jobs.enqueue(try OnboardingJobs.clone(of: voice.user), in: transaction).isNew else { return false }
+      try await voices.renewed(of: voice.user, at: now, in: transaction)
+      return true
+    }
+    if isNew {
+      context.log.warning("a voice that is being made had no job, and has one again", metadata: ["user": "\(voice.user)"])
+    }
   }
 }
 

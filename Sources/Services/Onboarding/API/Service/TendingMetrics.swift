@@ -14,6 +14,8 @@ enum TendingPart: String, CaseIterable, Sendable {
   case voices
   /// Voices that may come to be though nobody wants them.
   case expected
+  /// Voices that are being made.
+  case making
   /// What was on its way when an account was deleted.
   case departures
   /// Submissions on which work should have ended.

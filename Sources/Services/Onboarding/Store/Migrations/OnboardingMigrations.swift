@@ -21,6 +21,7 @@ public enum OnboardingMigrations {
     Migration(10, "remember_voices", rememberVoices),
     Migration(11, "create_work", createWork),
     Migration(12, "create_departures", createDepartures),
+    Migration(13, "keep_allowances", keepAllowances),
   ]
 
   private static let role = "parley_onboarding"

@@ -6,4 +6,30 @@ extension VoiceStore {
     try await database.row(
       "select since from onboarding.unwanted_voice order by since limit 1", as: Timestamp.self)
   }
+
+  /// A voice that is being made, and how often it got a job again.
+  public struct Awaited: Sendable, Hashable {
+    /// Whose it will be.
+    public var user: UUID
+    /// How often it got a job again.
+    public var renewals: Int
+    /// When it was begun, or got a job last.
+    public var since: Timestamp
+  }
+
+  /// The voices that are being made, at most so many as a sweep takes at once.
+  public func awaited() async throws(DatabaseError) -> [Awaited] {
+    let rows: [(UUID, Int32, Timestamp)] = try await database.rows(
+      """
+      select user_id, renewals, updated_at from onboarding.voice where state = 'cloning' order by updated_at
+      limit \(SweepBatch.size)
+      """)
+    return rows.map { Awaited(user: $0.0, renewals: Int($0.1), since: $0.2) }
+  }
+
+  /// Notes that a voice that is being made got a job again.
+  public func renewed(of user: UUID, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError) {
+    try await transaction.execute(
+      "update onboarding.voice set renewals = renewals + 1, updated_at = \(now) where user_id = \(user) and state = 'cloning'")
+  }
 }

@@ -39,6 +39,8 @@ public struct VoiceStore: Sendable {
     public var reclonedAt: Timestamp?
     /// When the first voice of the person was made, whether it is still there or not.
     public var madeAt: Timestamp?
+    /// How often the voice that is being made got a job again.
+    public var renewals: Int
 
     /// Whether another voice is one that is made anew, which counts (``OnboardingDomain/CloneAllowance``): that of everybody who had one,
     /// unless one has been begun and is not there yet, or came to nothing.
@@ -47,16 +49,16 @@ public struct VoiceStore: Sendable {
 
   /// A person's voice; nil where nobody said anything about one.
   public func voice(of user: UUID, on place: (any QueryRunning)? = nil) async throws(DatabaseError) -> KeptVoice? {
-    let row: (String, String?, String, String, Timestamp?, Timestamp?, Timestamp?, Timestamp?)? = try await (place ?? database)
-      .row(
+    let row: (String, String?, String, String, Timestamp?, Timestamp?, Timestamp?, Timestamp?, Int32)? =
+      try await (place ?? database).row(
         """
-        select state, voice_id, failure, statement, consented_at, withdrawn_at, recloned_at, made_at from onboarding.voice
-        where user_id = \(user)
+        select state, voice_id, failure, statement, consented_at, withdrawn_at, recloned_at, made_at, renewals
+        from onboarding.voice where user_id = \(user)
         """)
     guard let row else { return nil }
     return KeptVoice(
       state: try named(row.0), voice: row.1, failure: row.2, statement: row.3, consentedAt: row.4, withdrawnAt: row.5,
-      reclonedAt: row.6, madeAt: row.7)
+      reclonedAt: row.6, madeAt: row.7, renewals: Int(row.8))
   }
 
   /// Records that a person agrees. The first time that a text was agreed to stays.
@@ -104,7 +106,10 @@ public struct VoiceStore: Sendable {
       """)
   }
 
-  /// A voice is being made.
+  /// A voice is being made, of somebody who agrees to it.
+  ///
+  /// It counts from its beginning: taking the consent back while it is made, and giving it again, is no way to more. Where it comes to
+  /// nothing it counts no more (``failed(_:of:at:in:)``).
   ///
   /// - Parameters:
   ///   - user: Whose.
@@ -114,9 +119,10 @@ public struct VoiceStore: Sendable {
   public func begin(of user: UUID, recloning: Bool, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError) {
     try await transaction.execute(
       """
-      update onboarding.voice set state = 'cloning', failure = '', updated_at = \(now),
+      update onboarding.voice set state = 'cloning', failure = '', updated_at = \(now), renewals = 0,
+        recloned_before = case when state = 'cloning' then recloned_before else recloned_at end,
         recloned_at = case when \(recloning) and made_at is not null then \(now) else recloned_at end
-      where user_id = \(user)
+      where user_id = \(user) and consented_at is not null
       """)
   }
 
@@ -147,18 +153,19 @@ public struct VoiceStore: Sendable {
   {
     try await transaction.execute(
       """
-      update onboarding.voice set failure = \(reason), updated_at = \(now) where user_id = \(user) and state in ('none', 'deleting')
+      update onboarding.voice set failure = \(reason), updated_at = \(now)
+      where user_id = \(user) and state in ('none', 'deleting') and consented_at is not null
       """)
   }
 
-  /// A voice could not be made. One that is there stays.
+  /// A voice could not be made. One that is there stays, and the month is as it was before.
   public func failed(_ reason: String, of user: UUID, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError)
   {
     try await transaction.execute(
       """
-      update onboarding.voice set failure = \(reason), updated_at = \(now),
+      update onboarding.voice set failure = \(reason), updated_at = \(now), recloned_at = recloned_before,
         state = case when voice_id is null then 'failed' else 'ready' end
-      where user_id = \(user) and state = 'cloning'
+      where user_id = \(user) and state = 'cloning' and consented_at is not null
       """)
   }
 
