@@ -16,10 +16,12 @@ public struct OnboardingDataStore: Sendable {
 
   /// Voices that may come to be: what a deletion leaves, until they have been looked for.
   public static let expectedVoices = "voices_in_the_making"
+  /// Voices that are to be deleted at the provider: what a deletion leaves, until it answers.
+  public static let unwantedVoices = "voices_to_delete"
   /// That somebody's account was deleted, until nothing can be on its way any more.
   public static let departures = "deletions"
   /// What a deletion leaves, for a while.
-  public static let staying: Set<String> = [expectedVoices, departures]
+  public static let staying: Set<String> = [expectedVoices, unwantedVoices, departures]
 
   private static let records: [Records] = [
     Records(kind: "answers") {
@@ -87,6 +89,14 @@ public struct OnboardingDataStore: Sendable {
       "select row_to_json(r)::text from (select key, since, until, unwanted_since from onboarding.expected_voice where user_id = \($0)) as r"
     } count: {
       "select count(*) from onboarding.expected_voice where user_id = \($0)"
+    },
+    Records(kind: unwantedVoices) {
+      """
+      select row_to_json(r)::text from (
+        select voice_id, since from onboarding.unwanted_voice where user_id = \($0) order by voice_id) as r
+      """
+    } count: {
+      "select count(*) from onboarding.unwanted_voice where user_id = \($0)"
     },
     Records(kind: departures) {
       "select row_to_json(r)::text from (select since, until from onboarding.departure where user_id = \($0)) as r"

@@ -35,10 +35,8 @@ enum OnboardingJobs {
 
   /// What ``clone(of:)`` makes.
   static let clone = person("onboarding.clone", RetryPolicy(attempts: 6, firstPause: .seconds(2), longestPause: .seconds(1_800)))
-  /// Deleting voices at the provider. It is never given up.
-  static func deleteVoices(of user: UUID) throws -> NewJob {
-    try deleteVoices.job(user, uniqueKey: user.description, user: user)
-  }
+  /// Deleting voices at the provider. It is never given up, and outlives the account: it is nobody's.
+  static func deleteVoices(of user: UUID) throws -> NewJob { try deleteVoices.job(user, uniqueKey: user.description) }
 
   /// What ``deleteVoices(of:)`` makes.
   static let deleteVoices = person(

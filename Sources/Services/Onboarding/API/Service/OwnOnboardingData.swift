@@ -32,8 +32,9 @@ struct OwnOnboardingData: AccountDataHolding {
   }
 
   /// First the jobs, and a note that nothing is taken any more, so that nobody adds to it; jobs that are nobody's look for a voice that was
-  /// just being made, and delete once more what was on its way. Then the voice at the provider, the rows, and the recordings, which are
-  /// found by their owner alone: a deletion that was cut short knows what is left.
+  /// just being made, and delete once more what was on its way. Then the rows, and the recordings, which are found by their owner alone: a
+  /// deletion that was cut short knows what is left. The voice at the provider is last: while that does not answer nothing else waits, and
+  /// a job that is nobody's goes on with it.
   func delete(of user: UUID, work: UUID) async throws -> [AccountDataCount] {
     try await database.transaction { transaction in
       // Whoever writes for the person this moment comes before, or learns that the account is deleted.
@@ -49,16 +50,25 @@ struct OwnOnboardingData: AccountDataHolding {
       }
       try await jobs.enqueue(follow, in: transaction)
     }
-    for voice in try await voices.unwanted(of: user) {
-      try await pipeline.providers.cloner.delete(voice)
-      try await voices.deleted(voice, of: user, at: now())
-    }
     try await store.deletePieces(user)
     let counts = try await database.transaction { transaction in try await store.delete(user, in: transaction) }
     _ = try await kept.removeAll(of: user)
     _ = try await blobs.deleteAll(of: user)
+    try await deleteVoices(of: user)
     let held = try await report(of: user).filter { OnboardingDataStore.staying.contains($0.kind) }
     return counts.map { AccountDataCount($0.kind, deleted: $0.count) } + held
+  }
+
+  private func deleteVoices(of user: UUID) async throws {
+    for voice in try await voices.unwanted(of: user) {
+      do throws(ProviderFailure) { try await pipeline.providers.cloner.delete(voice) } catch {
+        try Task.checkCancellation()
+        pipeline.journal.failed("delete voice", error)
+        _ = try await jobs.enqueue([try OnboardingJobs.deleteVoices(of: user)])
+        return
+      }
+      try await voices.deleted(voice, of: user, at: now())
+    }
   }
 
   /// Who deletes what was on its way when an account was deleted.
@@ -98,6 +108,7 @@ struct OwnOnboardingData: AccountDataHolding {
       let why =
         switch kind {
         case OnboardingDataStore.expectedVoices: isLookedFor ? Self.whyVoices : ""
+        case OnboardingDataStore.unwantedVoices: Self.whyUnwanted
         case OnboardingDataStore.departures: Self.whyDepartures
         default: ""
         }
@@ -108,6 +119,11 @@ struct OwnOnboardingData: AccountDataHolding {
   private static let whyVoices = """
     A voice was being made when it was not wanted any more. It is looked for at the provider, and deleted there, until none can \
     come of it: for 15 minutes, or longer while the provider does not answer. Then this note goes too.
+    """
+
+  private static let whyUnwanted = """
+    A voice that is not wanted any more is still at the provider, which does not answer. It is deleted there as soon as it does; then this \
+    note goes too.
     """
 
   private static let whyDepartures = """
