@@ -86,7 +86,7 @@ struct OnboardingHTTPRoutes: Sendable {
   }
 
   private func transcribe(_ request: HTTPServerRequest, _ caller: Caller) async throws -> HTTPServerResponse {
-    try await request.withBody {
+    try await request.withBody(of: caller.userID.description) {
       try SentRecording($0, of: request)
     } then: {
       try await words(of: $0, onboarding.transcription)

@@ -1,5 +1,6 @@
 internal import Blobs
 internal import Idempotency
+internal import JSON
 internal import Jobs
 internal import OnboardingDomain
 internal import OnboardingStore
@@ -23,12 +24,22 @@ struct OwnOnboardingData: AccountDataHolding {
     try await store.read(user) { kind, rows in
       try await send(AccountDocumentPart("\(kind).jsonl", data: Array(rows.map { $0 + "\n" }.joined().utf8)))
     }
+    var missing = ""
     for recording in try await recordings.all(of: user) {
-      let sample = try await pipeline.sample(recording, of: user)
-      let name = AnswerContent.reference(recording.digest).dropFirst(10).prefix(32)
-      try await send(
-        AccountDocumentPart("recording-\(name).\(recording.format)", contentType: recording.mediaType, data: sample.bytes))
+      let digest = AnswerContent.reference(recording.digest).dropFirst(10)
+      do {
+        let sample = try await pipeline.sample(recording, of: user)
+        try await send(
+          AccountDocumentPart(
+            "recording-\(digest.prefix(32)).\(recording.format)", contentType: recording.mediaType, data: sample.bytes))
+      } catch let failure as ProviderFailure where !failure.isTemporary {
+        // What is lost for good keeps nobody from what is there.
+        pipeline.journal.failed("export", failure)
+        let line: JSONObject = ["sha256": .string(String(digest)), "reason": .string(failure.reason)]
+        missing += String(decoding: JSONValue.object(line).encoded(), as: UTF8.self) + "\n"
+      }
     }
+    if !missing.isEmpty { try await send(AccountDocumentPart("missing.jsonl", data: Array(missing.utf8))) }
   }
 
   /// First the jobs, and a note that nothing is taken any more, so that nobody adds to it; jobs that are nobody's look for a voice that was
