@@ -1,4 +1,5 @@
 internal import ErrorReasons
+internal import OnboardingDomain
 internal import RPC
 
 /// Why onboarding does not do what it was asked to.
@@ -49,6 +50,15 @@ enum OnboardingRefusal: Error, Sendable, Hashable {
   case notTranscribed(word: String)
 
   static let domain = "parley.onboarding.v1"
+
+  /// Throws where the name of a text that somebody agrees to is out of its bounds.
+  static func checkStatement(_ statement: String, field: String) throws(OnboardingRefusal) {
+    typealias Limits = SubmissionLimits
+    guard statement.isStorable(characters: 1...Limits.statement, bytes: Limits.statementBytes) else {
+      throw .invalid(
+        field: field, "1 to \(Limits.statement) characters of \(Limits.statementBytes) bytes together, and no U+0000")
+    }
+  }
 
   private var facts: (code: StatusCode, reason: String, text: String) {
     switch self {

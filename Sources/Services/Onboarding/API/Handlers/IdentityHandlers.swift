@@ -29,9 +29,11 @@ struct IdentityHandlers: IdentityService.Handlers {
     let user = try call.caller.userID
     return try await refusing {
       guard IdentityCatalogue.all(steps).contains(request.name) else { throw OnboardingRefusal.noField }
-      if let value = request.value, !(1...SubmissionLimits.fieldValue).contains(value.count) || !value.isStorable {
+      typealias Limits = SubmissionLimits
+      if let value = request.value, !value.isStorable(characters: 1...Limits.fieldValue, bytes: Limits.fieldValueBytes) {
         throw OnboardingRefusal.invalid(
-          field: "value", "1 to \(SubmissionLimits.fieldValue) characters without U+0000, or absent")
+          field: "value",
+          "1 to \(Limits.fieldValue) characters of \(Limits.fieldValueBytes) bytes together, without U+0000, or absent")
       }
       try await submissions.entering(user) { transaction in
         guard try await identities.identity(of: user, on: transaction) != nil else { throw OnboardingRefusal.noIdentity }

@@ -23,9 +23,7 @@ struct VoiceHandlers: VoiceService.Handlers {
   func giveVoiceConsent(_ request: GiveVoiceConsentRequest, _ call: CallContext) async throws -> GiveVoiceConsentResponse {
     let user = try call.caller.userID
     return try await refusing {
-      guard (1...64).contains(request.statement.count), request.statement.isStorable else {
-        throw OnboardingRefusal.invalid(field: "statement", "1 to 64 characters, and no U+0000")
-      }
+      try OnboardingRefusal.checkStatement(request.statement, field: "statement")
       try await submissions.entering(user) { transaction in
         try await voices.consent(to: request.statement, of: user, at: now(), in: transaction)
       }

@@ -34,7 +34,13 @@ struct SubmissionIntake: Sendable {
     guard request.idempotencyKey.utf8.count <= 64, request.idempotencyKey.isStorable else {
       throw OnboardingRefusal.invalid(field: "idempotency_key", "at most 64 characters, and no U+0000")
     }
-    let device = try request.deviceMetadata?.storableJSON(field: "device_metadata")
+    for (field, token) in [("voip_token", request.voipToken), ("push_token", request.pushToken)] {
+      guard let token else { continue }
+      guard token.isStorable, token.utf8.count <= SubmissionLimits.token else {
+        throw OnboardingRefusal.invalid(field: field, "at most \(SubmissionLimits.token) bytes, and no U+0000")
+      }
+    }
+    let device = try request.deviceMetadata?.storableJSON(field: "device_metadata", atMost: SubmissionLimits.device)
     let consent = try Self.consent(request)
     return try await submissions.entering(user) { transaction in
       if let known = try await known(hash, request.idempotencyKey, record, of: user, in: transaction) { return known }
@@ -91,9 +97,7 @@ struct SubmissionIntake: Sendable {
 
   private static func consent(_ request: CompleteRequest) throws(OnboardingRefusal) -> String? {
     guard let consent = request.voiceConsent, consent.isGiven else { return nil }
-    guard (1...64).contains(consent.statement.count), consent.statement.isStorable else {
-      throw .invalid(field: "voice_consent.statement", "1 to 64 characters, and no U+0000")
-    }
+    try OnboardingRefusal.checkStatement(consent.statement, field: "voice_consent.statement")
     return consent.statement
   }
 }

@@ -15,9 +15,14 @@ extension ReceivedAnswer {
   /// What is out of its bounds (``SubmissionLimits``); nil where nothing is. Recordings are looked into elsewhere.
   public var fault: AnswerFault? {
     typealias Limits = SubmissionLimits
-    if case .text(let text) = content {
+    switch content {
+    case .text(let text):
       guard text.utf8.count <= Limits.text else { return AnswerFault("value", "a text has at most \(Limits.text) bytes") }
       guard text.isStorable else { return AnswerFault("value", "a text has no U+0000") }
+    case .dataURL(let text):
+      // What is no recording is kept as the text that it is.
+      guard text.isStorable else { return AnswerFault("value", "a text has no U+0000") }
+    case .none, .recording: break
     }
     guard fields.count <= Limits.fields else { return AnswerFault("db_field", "an answer has at most \(Limits.fields) fields") }
     guard fields.allSatisfy({ $0.utf8.count <= Limits.fieldName && $0.isStorable }) else {

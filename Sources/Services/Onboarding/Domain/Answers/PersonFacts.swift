@@ -24,8 +24,10 @@ public struct PersonFacts: Sendable, Hashable {
       }
       return text
     }
-    let names = [name, text(of: "identity_name")].compactMap { $0?.trimmed }
-    self.name = names.first { !$0.isEmpty }.map { String($0.prefix(Self.longestName)) } ?? "User"
+    let names = [name, text(of: "identity_name")].lazy.compactMap {
+      $0?.trimmed.prefix(characters: Self.longestName, bytes: SubmissionLimits.nameBytes)
+    }
+    self.name = names.first { !$0.isEmpty } ?? "User"
     let selected = answers.first { $0.type == StepType.timezoneSelection.rawValue }
     var zones = [zone]
     if case .text(let text) = selected?.content { zones.append(text) }

@@ -37,4 +37,16 @@ public enum SubmissionLimits {
   public static let watchers = 16
   /// The longest value of a field of the identity, in characters.
   public static let fieldValue = 2_000
+  /// The same in bytes.
+  public static let fieldValueBytes = 8 << 10
+  /// The longest name of a person that is kept, in bytes.
+  public static let nameBytes = 1 << 10
+  /// The longest name of a text that was agreed to, in characters.
+  public static let statement = 64
+  /// The same in bytes.
+  public static let statementBytes = 256
+  /// The longest token by which a device is rung, in bytes.
+  public static let token = 4 << 10
+  /// What is said of a device, in bytes of JSON.
+  public static let device = 4 << 10
 }
