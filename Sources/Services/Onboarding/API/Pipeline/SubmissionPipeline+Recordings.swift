@@ -114,21 +114,26 @@ extension SubmissionPipeline {
   /// - Returns: Why it did not go well.
   private func writeDown(_ recording: KeptRecording, _ course: SubmissionCourse) async throws -> ProviderFailure? {
     do {
-      let sample = try await sample(recording, of: course.user)
-      let facts = try await inspector.inspect(sample)
-      switch facts.loudness {
-      case .silent: try await keep(.nothing(.noSpeech), facts.duration, recording, course)
-      case .tooShort: try await keep(.nothing(.tooShort), facts.duration, recording, course)
-      case .speechPossible:
-        let key = "\(course.id)/\(AnswerContent.reference(recording.digest).suffix(64).prefix(16))/\(course.round)"
-        let words = try await providers.transcriber.transcribe(sample, key: key).storable
-        try await keep(
-          words.isEmpty ? .nothing(.noSpeech) : .words(words, model: providers.transcriber.model), facts.duration, recording,
-          course)
-      }
+      try await room.hold(Int(recording.size)) { try await words(of: recording, course) }
       return nil
     } catch let failure as ProviderFailure {
       return failure
+    }
+  }
+
+  /// Loads a recording, and has it written down: nothing else has its bytes.
+  private func words(of recording: KeptRecording, _ course: SubmissionCourse) async throws {
+    let sample = try await sample(recording, of: course.user)
+    let facts = try await inspector.inspect(sample)
+    switch facts.loudness {
+    case .silent: try await keep(.nothing(.noSpeech), facts.duration, recording, course)
+    case .tooShort: try await keep(.nothing(.tooShort), facts.duration, recording, course)
+    case .speechPossible:
+      let key = "\(course.id)/\(AnswerContent.reference(recording.digest).suffix(64).prefix(16))/\(course.round)"
+      let words = try await providers.transcriber.transcribe(sample, key: key).storable
+      try await keep(
+        words.isEmpty ? .nothing(.noSpeech) : .words(words, model: providers.transcriber.model), facts.duration, recording,
+        course)
     }
   }
 

@@ -16,9 +16,7 @@ extension SubmissionPipeline {
       return try await commit(course) { [course] transaction in try await leave(of: course, in: transaction) }
     }
     do {
-      let samples = try await samples(of: course.user)
-      guard !samples.isEmpty else { throw ProviderFailure(Self.tooLittleAudio, isTemporary: false) }
-      try await makeVoice(under: "\(course.id)/voice", of: samples, for: course.user, course.run) { transaction in
+      try await makeVoice(under: "\(course.id)/voice", for: course.user, course.run) { [course] transaction in
         try await submissions.settle("voice_clone_failed", step: 0, in: course.id, of: course.user, transaction)
       }
     } catch let failure as ProviderFailure {
@@ -64,9 +62,7 @@ extension SubmissionPipeline {
     guard let voice = try await voices.voice(of: user), voice.consentedAt != nil, voice.state == .cloning else { return }
     do {
       guard voice.renewals <= RetryPlan.renewals else { throw ProviderFailure(Self.jobsLost, isTemporary: false) }
-      let samples = try await samples(of: user)
-      guard !samples.isEmpty else { throw ProviderFailure(Self.tooLittleAudio, isTemporary: false) }
-      try await makeVoice(under: run.id.description, of: samples, for: user, run) { transaction in
+      try await makeVoice(under: run.id.description, for: user, run) { transaction in
         // Who sees the voice finds nobody at work.
         try await run.finish(in: transaction)
       }
@@ -88,6 +84,17 @@ extension SubmissionPipeline {
   private static let jobsLost = "jobs_lost"
 
   // MARK: At the provider
+
+  /// Has a voice made of what a person has said.
+  private func makeVoice(
+    under key: String, for user: UUID, _ run: JobRun, _ more: (Transaction) async throws -> Void
+  ) async throws {
+    try await room.hold(Int(SampleChoice.mostBytes)) {
+      let samples = try await samples(of: user)
+      guard !samples.isEmpty else { throw ProviderFailure(Self.tooLittleAudio, isTemporary: false) }
+      try await makeVoice(under: key, of: samples, for: user, run, more)
+    }
+  }
 
   /// Has a voice made and keeps it. What the provider may make of the call is known before it is called.
   private func makeVoice(

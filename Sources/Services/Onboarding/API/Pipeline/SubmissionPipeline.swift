@@ -24,6 +24,8 @@ struct SubmissionPipeline: Sendable {
   let jobs: any JobEngine
   let steps: StepCatalogues
   let journal: PipelineJournal
+  /// Where recordings are loaded.
+  let room = RecordingRoom()
   let now: @Sendable () -> Timestamp
 
   /// Who does the work.
