@@ -63,7 +63,11 @@ struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
   /// - Returns: How many recordings are written down again.
   func retryTranscription(of user: UUID, silentToo: Bool) async throws -> Int {
     try await again(of: user) { transaction in
-      try await recordings.reopen(
+      let progress = try await recordings.progress(of: user, on: transaction)
+      if progress.stored < progress.total {
+        try await jobs.enqueue(try OnboardingJobs.storeRecordings(of: user), in: transaction)
+      }
+      return try await recordings.reopen(
         of: user, [.pending, .failed] + (silentToo ? [.noSpeech, .tooShort] : []), at: now(), in: transaction)
     }.count
   }

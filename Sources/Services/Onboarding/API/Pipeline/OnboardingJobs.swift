@@ -61,6 +61,15 @@ enum OnboardingJobs {
   static let deleteRest = person(
     "onboarding.delete-rest", RetryPolicy(attempts: 1_000_000, firstPause: .seconds(5), longestPause: .seconds(3_600)))
 
+  /// Moving to the object store what the rounds have left. It is never given up.
+  static func storeRecordings(of user: UUID) throws -> NewJob {
+    try storeRecordings.job(user, uniqueKey: user.description, user: user)
+  }
+
+  /// What ``storeRecordings(of:)`` makes.
+  static let storeRecordings = person(
+    "onboarding.store", RetryPolicy(attempts: 1_000_000, firstPause: .seconds(60), longestPause: .seconds(3_600)))
+
   private static func person(_ name: String, _ retry: RetryPolicy) -> JobKind<UUID> {
     JobKind<UUID>(
       name, retry: retry, timeout: .seconds(600), encode: { Array($0.description.utf8) },

@@ -46,7 +46,7 @@ extension SubmissionPipeline {
     try comeBack(course)
   }
 
-  private func store(_ recording: KeptRecording, of user: UUID) async throws(BlobError) {
+  func store(_ recording: KeptRecording, of user: UUID) async throws(BlobError) {
     guard let key = BlobKey(owner: user, digest: recording.digest), let stage = recording.stage else { return }
     let recordings = recordings
     let content = BlobContent(size: recording.size) {

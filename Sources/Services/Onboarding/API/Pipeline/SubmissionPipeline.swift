@@ -35,6 +35,7 @@ struct SubmissionPipeline: Sendable {
     handlers.handle(OnboardingJobs.clone) { user, run in try await clone(of: user, run) }
     handlers.handle(OnboardingJobs.deleteVoices) { user, run in try await deleteVoices(of: user, run) }
     handlers.handle(OnboardingJobs.findVoices) { user, run in try await findVoices(of: user, run) }
+    handlers.handle(OnboardingJobs.storeRecordings) { user, run in try await storeRecordings(of: user, run) }
     return handlers
   }
 
@@ -171,6 +172,7 @@ struct SubmissionPipeline: Sendable {
             .init(user: course.user, submission: course.id, round: course.round + 1),
             uniqueKey: "\(course.id)/\(course.round + 1)", user: course.user, notBefore: now().advanced(by: pause)))
       }
+      if pause == nil { follow += try await storing(of: course.user, on: transaction) }
       if !follow.isEmpty { _ = try await jobs.enqueue(follow, in: transaction) }
       if course.round < OnboardingJobs.operatorsRound {
         try await submissions.setRound(course.round, of: course.id, course.user, in: transaction)
@@ -185,6 +187,7 @@ struct SubmissionPipeline: Sendable {
     let isGivenUp = try await database.transaction { transaction in
       try await course.run.fence(in: transaction)
       let isGivenUp = try await submissions.giveUp(course.id, of: course.user, at: now(), in: transaction)
+      _ = try await jobs.enqueue(try await storing(of: course.user, on: transaction), in: transaction)
       try await course.run.finish(in: transaction)
       return isGivenUp
     }

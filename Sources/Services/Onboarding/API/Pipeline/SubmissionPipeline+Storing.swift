@@ -1,0 +1,31 @@
+internal import Blobs
+internal import Jobs
+internal import OnboardingDomain
+internal import OnboardingStore
+internal import PostgreSQL
+
+extension SubmissionPipeline {
+  /// Moves what a person has said to the object store, however long that is away: behind the last round nothing else is left to do there.
+  func storeRecordings(of user: UUID, _ run: JobRun) async throws {
+    try await take(user, run)
+    for recording in try await recordings.recordings(of: user) where recording.storedAt == nil {
+      do throws(BlobError) { try await store(recording, of: user) } catch {
+        try Task.checkCancellation()
+        journal.failed("store", ProviderFailure("audio_not_stored", isTemporary: true, "\(error.code)"))
+        throw JobFailure.retry(after: error.retryAfter, "audio_not_stored")
+      }
+      try await database.transaction { transaction in
+        try await run.fence(in: transaction)
+        try await recordings.stored(recording.digest, of: user, at: now(), in: transaction)
+        guard let newest = try await submissions.newest(of: user, on: transaction) else { return }
+        try await submissions.settle("audio_not_stored", step: recording.step ?? 0, in: newest.id, of: user, transaction)
+      }
+    }
+  }
+
+  /// The jobs that move what a round has left to the object store: one, or none where nothing is left.
+  func storing(of user: UUID, on place: any QueryRunning) async throws -> [NewJob] {
+    let progress = try await recordings.progress(of: user, on: place)
+    return progress.stored < progress.total ? [try OnboardingJobs.storeRecordings(of: user)] : []
+  }
+}
