@@ -15,7 +15,7 @@ public protocol Service: Sendable {
   /// The steps of its schema; empty for a service without a database.
   static var migrations: [Migration] { get }
   /// Of its requests that may be larger than `maxRequestBytes`, the bytes of the largest, by the room in which they wait
-  /// (``RPC/RequestLimit/room``). What limits of memory need follows from it; nothing larger can be served.
+  /// (``RPC/RequestLimit``). What limits of memory need follows from it; nothing larger can be served.
   static var largestRequests: [String: Int] { get }
   /// What is the matter with its settings together.
   static func check(_ settings: Settings) -> [ConfigurationFinding]

@@ -13,7 +13,7 @@ public struct RPCServerConfiguration: Sendable {
   public var maximumHTTPBodyBytes = 1 << 20
   /// Bytes that requests larger than ``maximumRequestBytes`` may come to in the process at once, where a method or a route takes
   /// such, from when they begin to come until they have been worked on. The next one waits for its turn; one that alone is larger has
-  /// it alone. Those of another ``RPC/RequestLimit/room`` have one of their own, for four of the largest.
+  /// it alone. Those of another room (``RPC/RequestLimit``) have one of their own, for four of the largest.
   public var largeRequestBytes = 128 << 20
   /// What has to come of such a body of plain HTTP, on average and after ``largeBodyGrace``, once it has its turn; one that comes more
   /// slowly is answered with 408, so that the next gets its turn. For that it waits at most ``maximumCallDuration`` (60 s without). An
@@ -48,7 +48,7 @@ public struct RPCServerConfiguration: Sendable {
   /// What the large requests of one room may come to at once: ``largeRequestBytes`` in the first, four of the largest in others.
   ///
   /// - Parameters:
-  ///   - room: Its name (``RPC/RequestLimit/room``).
+  ///   - room: Its name (``RPC/RequestLimit``).
   ///   - largest: The bytes of the largest request that waits in it.
   public func roomBytes(_ room: String, largest: Int) -> Int { room == RequestLimit.room ? largeRequestBytes : 4 * largest }
 }

@@ -13,7 +13,7 @@ public struct HTTPServerRequest: Sendable {
   public let query: String
   /// The header fields in their order, names in lower case.
   public let headers: [(name: String, value: String)]
-  /// The body; empty where the route begins at the headers: see ``withBody(_:then:)``.
+  /// The body; empty where the route begins at the headers: see ``withBody(of:_:then:)``.
   public let body: [UInt8]
   /// The other end of the connection.
   public let peer: Peer

@@ -29,7 +29,7 @@ public struct OnboardingResponseData: Sendable, Hashable {
   /// - Parameters:
   ///   - type: How it was given.
   ///   - value: The answer.
-  ///   - at: When.
+  ///   - time: When.
   public init(type: String, value: JSONValue?, at time: Date = Date()) {
     self.type = type
     self.value = value

@@ -61,6 +61,9 @@ public struct IdentityStore: Sendable {
   ///   - facts: What was understood; nil to leave the fields as they are.
   ///   - name: What the person is called.
   ///   - failure: Why it did not succeed; empty when it did.
+  ///   - user: Whose it is.
+  ///   - now: The time.
+  ///   - transaction: What it belongs to.
   public func keep(
     _ facts: [IdentityFact]?, name: String, failure: String, of user: UUID, at now: Timestamp, in transaction: Transaction
   ) async throws(DatabaseError) {

@@ -191,7 +191,7 @@ public struct RecordingStore: Sendable {
       """)
   }
 
-  /// Has recordings written down anew, but those that are damaged (``RecordingDamage``).
+  /// Has recordings written down anew, but those that are damaged (``OnboardingDomain/RecordingDamage``).
   ///
   /// - Returns: How many.
   public func reopen(

@@ -39,7 +39,7 @@ public struct UnwantedRecordingStore: Sendable {
   ///   - limit: The last moment that counts as over.
   ///   - now: The time.
   ///   - transaction: What it belongs to.
-  /// - Returns: How many, at most ``SweepBatch/size``.
+  /// - Returns: How many, at most ``PostgreSQL/SweepBatch/size``.
   public func note(
     of user: UUID, before limit: Timestamp, at now: Timestamp, in transaction: Transaction
   ) async throws(DatabaseError) -> Int {
