@@ -1,7 +1,7 @@
 public import EventLoop
 
 /// A program that reads what strangers send, and is therefore held tight: limits of time, CPU, memory, files and descriptors, no
-/// environment, no network, no shell, and nothing open but its input and its output.
+/// environment, no network, no shell, no other process, no file to write, and nothing open but its input and its output.
 ///
 /// It runs in a session of its own, which is killed as a whole at the end, however it ends; and it does not outlive this process. Its
 /// input is memory that it can seek in, as its standard input. What it says on standard error is dropped.
@@ -10,7 +10,7 @@ public struct LimitedProcess: Sendable {
   public enum Ending: Sendable, Hashable {
     /// With this status.
     case exited(Int32)
-    /// By this signal: SIGXCPU when its CPU time was up.
+    /// By this signal: SIGXCPU when its CPU time was up, whatever it made of that.
     case signalled(Int32)
   }
 

@@ -18,7 +18,8 @@ struct parley_process_limits {
 };
 
 /// Starts a program in a session of its own, without environment, with `input` and `output` as its standard input and output and
-/// nothing else open. It cannot use the network or leave its process group, and is killed when the calling thread ends.
+/// nothing else open. It cannot use the network, begin, signal or limit another process, leave its process group or change a file, and is
+/// killed when the calling thread ends.
 /// Answers 0 once the program runs, or an error number; then no process is left.
 int parley_spawn_limited(
     const char *path, char *const arguments[], int input, int output, const struct parley_process_limits *limits, int *process);
@@ -32,8 +33,8 @@ int parley_watch_process(int process);
 /// Whether the process has ended; it is not reaped by this.
 int parley_process_has_ended(int process);
 
-/// Kills the process with its whole group and reaps it. Answers what waitpid told.
-int parley_end_process(int process);
+/// Kills the process with its whole group and reaps it. Answers what waitpid told, and the CPU time that it has used.
+int parley_end_process(int process, uint64_t *cpu_microseconds);
 
 /// A descriptor of memory that holds these bytes and can no longer be changed, at its beginning; or -1 with errno.
 int parley_sealed_memory(const void *bytes, size_t count);

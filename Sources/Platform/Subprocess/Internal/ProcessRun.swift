@@ -31,9 +31,19 @@ struct ProcessRun {
 
     var result = result
     let stopped = follow(process, watch, reading, until: deadline, into: &result, read)
-    let status = parley_end_process(process)
+    var microseconds: UInt64 = 0
+    let status = parley_end_process(process, &microseconds)
     if let stopped { throw SubprocessError(stopped, command.program) }
-    return (status & 0x7f == 0 ? .exited((status >> 8) & 0xff) : .signalled(status & 0x7f), result)
+    return (ending(status, cpuTime: .microseconds(Int64(microseconds))), result)
+  }
+
+  /// How it ended, by what waitpid told.
+  private func ending(_ status: Int32, cpuTime: Duration) -> LimitedProcess.Ending {
+    // A program may have a handler for the signal that tells it that its CPU time is up: then it ends with a status of its own, or is
+    // killed a second later as one that the machine has no memory for is. The limit is counted by ticks: on a machine that is not alone
+    // it was seen to be up after nine tenths of the time that is told here.
+    if status != 0, cpuTime >= Duration.seconds(Int64(command.limits.cpuSeconds)) * 3 / 4 { return .signalled(SIGXCPU) }
+    return status & 0x7f == 0 ? .exited((status >> 8) & 0xff) : .signalled(status & 0x7f)
   }
 
   private func start(input: Int32, output: Int32) -> Swift.Result<Int32, SubprocessError> {
