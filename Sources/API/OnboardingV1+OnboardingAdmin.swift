@@ -411,8 +411,8 @@ public enum OnboardingAdminService {
     public static let inspectOnboarding: MethodDescriptor<InspectOnboardingRequest, InspectOnboardingResponse> = .init(
       service: "parley.onboarding.v1.OnboardingAdminService", name: "InspectOnboarding", kind: .unary, access: .admin, idempotency: .noSideEffects
     )
-    /// Has recordings written down again whose words are missing: those that wait or failed, and with `silent_too` those without speech. A
-    /// file that is damaged is left as it is.
+    /// Has recordings written down again whose words are missing: those that wait or failed, for whatever reason, and with `silent_too` those
+    /// without speech.
     public static let retryTranscription: MethodDescriptor<RetryTranscriptionRequest, RetryTranscriptionResponse> = .init(
       service: "parley.onboarding.v1.OnboardingAdminService", name: "RetryTranscription", kind: .unary, access: .admin, idempotency: .idempotent
     )
@@ -430,8 +430,8 @@ public enum OnboardingAdminService {
   public protocol Handlers: Sendable {
     /// Tells how far somebody's submission has come, recording by recording.
     func inspectOnboarding(_ request: consuming InspectOnboardingRequest, _ call: CallContext) async throws -> InspectOnboardingResponse
-    /// Has recordings written down again whose words are missing: those that wait or failed, and with `silent_too` those without speech. A
-    /// file that is damaged is left as it is.
+    /// Has recordings written down again whose words are missing: those that wait or failed, for whatever reason, and with `silent_too` those
+    /// without speech.
     func retryTranscription(_ request: consuming RetryTranscriptionRequest, _ call: CallContext) async throws -> RetryTranscriptionResponse
     /// Has somebody's answers understood once more.
     func retryIdentityExtraction(_ request: consuming RetryIdentityExtractionRequest, _ call: CallContext) async throws -> RetryIdentityExtractionResponse
@@ -462,8 +462,8 @@ public enum OnboardingAdminService {
       try await channel.unary(Methods.inspectOnboarding, request, options).message
     }
 
-    /// Has recordings written down again whose words are missing: those that wait or failed, and with `silent_too` those without speech. A
-    /// file that is damaged is left as it is.
+    /// Has recordings written down again whose words are missing: those that wait or failed, for whatever reason, and with `silent_too` those
+    /// without speech.
     public func retryTranscription(_ request: RetryTranscriptionRequest = .init(), options: CallOptions = .init()) async throws(RPCError) -> RetryTranscriptionResponse {
       try await channel.unary(Methods.retryTranscription, request, options).message
     }

@@ -28,7 +28,7 @@ public struct AudioError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let timedOut = Code("timed_out", isPermanent: false)
     /// The program that reads it is not installed.
     public static let toolMissing = Code("tool_missing", isPermanent: false)
-    /// The system could not start the program.
+    /// The system could not start the program, it crashed or was killed, or it cannot read a good recording either.
     public static let toolFailed = Code("tool_failed", isPermanent: false)
     /// Nobody waits any more.
     public static let cancelled = Code("cancelled", isPermanent: false)

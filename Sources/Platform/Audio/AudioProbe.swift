@@ -40,7 +40,40 @@ public struct AudioProbe: Sendable {
   /// - Parameters:
   ///   - bytes: The whole file.
   ///   - format: What its bytes are: ``AudioFormat/sniffed(from:)``.
+  /// - Returns: What it says.
+  /// - Throws: ``AudioError``, as ``check(_:as:)`` does.
   public func facts(of bytes: [UInt8], as format: AudioFormat) async throws(AudioError) -> AudioFacts {
+    let said = try await description(of: bytes, as: format)
+    var duration = said.duration
+    if duration == nil { duration = try await LoudnessMeter.measure(bytes, as: format, with: tools, .init()).duration }
+    return AudioFacts(duration: duration ?? .zero, codec: said.codec, channels: said.channels, sampleRate: said.sampleRate)
+  }
+
+  /// Refuses what is no recording by what it says of itself, without decoding it: a film, what has no sound, what is longer than allowed.
+  /// A file that does not say how long it is passes.
+  ///
+  /// - Parameters:
+  ///   - bytes: The whole file.
+  ///   - format: What its bytes are: ``AudioFormat/sniffed(from:)``.
+  /// - Throws: ``AudioError``: ``AudioError/Code/hasVideo``, ``AudioError/Code/tooLong``, ``AudioError/Code/unreadable``, or why nothing can
+  ///   be told.
+  public func check(_ bytes: [UInt8], as format: AudioFormat) async throws(AudioError) {
+    _ = try await description(of: bytes, as: format)
+  }
+
+  /// What a file says of itself; its length only where that can be relied on.
+  private struct Description {
+    let duration: Duration?
+    let codec: String
+    let channels: Int
+    let sampleRate: Int
+  }
+
+  private func description(of bytes: [UInt8], as format: AudioFormat) async throws(AudioError) -> Description {
+    try await tools.blaming(bytes, as: format) { (bytes, format) async throws(AudioError) in try await read(bytes, as: format) }
+  }
+
+  private func read(_ bytes: [UInt8], as format: AudioFormat) async throws(AudioError) -> Description {
     let output = try await tools.probe(
       bytes, as: format,
       "stream=codec_type,codec_name,channels,sample_rate,duration:stream_disposition=attached_pic:format=duration")
@@ -55,15 +88,13 @@ public struct AudioProbe: Sendable {
       let channels = stream["channels"]?.int64, channels > 0, channels <= 64,
       let rate = stream["sample_rate"]?.string.flatMap({ Int($0) }), (1000...768_000).contains(rate)
     else { throw AudioError(.unreadable, detail: "no sound") }
-    let said = [stream["duration"], document["format"]?["duration"]].lazy.compactMap { $0?.string.flatMap { Double($0) } }.first
-    let duration: Duration
-    if let said, format != .aac, format != .mp3 {
+    let lengths = [stream["duration"], document["format"]?["duration"]]
+    var duration: Duration?
+    if let said = lengths.lazy.compactMap({ $0?.string.flatMap { Double($0) } }).first, format != .aac, format != .mp3 {
       guard said.isFinite, said > 0 else { throw AudioError(.unreadable, detail: "no length") }
       guard said <= tools.limits.duration / .seconds(1) else { throw AudioError(.tooLong) }
       duration = .milliseconds(Int64((said * 1000).rounded()))
-    } else {
-      duration = try await LoudnessMeter.measure(bytes, as: format, with: tools, .init()).duration
     }
-    return AudioFacts(duration: duration, codec: codec, channels: Int(channels), sampleRate: rate)
+    return Description(duration: duration, codec: codec, channels: Int(channels), sampleRate: rate)
   }
 }

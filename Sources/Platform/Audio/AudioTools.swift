@@ -91,9 +91,40 @@ public struct AudioTools: Sendable {
     }
     switch run.ending {
     case .exited(0): return run.result
+    // What the dynamic linker and shells end with that cannot start a program.
+    case .exited(let status) where status == 126 || status == 127: throw AudioError(.toolFailed, detail: "status \(status)")
     case .exited(let status): throw AudioError(.unreadable, detail: "status \(status)")
-    case .signalled(SIGXCPU), .signalled(SIGKILL): throw AudioError(.tooExpensive, detail: "cpu time")
-    case .signalled(let signal): throw AudioError(.unreadable, detail: "signal \(signal)")
+    case .signalled(SIGXCPU): throw AudioError(.tooExpensive, detail: "cpu time")
+    // A crash, or a machine without memory: neither tells anything of the file that holds next time.
+    case .signalled(let signal): throw AudioError(.toolFailed, detail: "signal \(signal)")
     }
   }
+
+  // MARK: Whose fault it is
+
+  /// Reads a file; that it cannot be read is said only where the same reading of a good recording goes well.
+  ///
+  /// A tool that is broken, or has too little memory to begin with, ends as it does for a file that is broken. Each time the good one is
+  /// read anew: what was true a minute ago tells nothing of a machine that has just run out of something.
+  func blaming<Value>(
+    _ bytes: [UInt8], as format: AudioFormat, _ read: ([UInt8], AudioFormat) async throws(AudioError) -> Value
+  ) async throws(AudioError) -> Value {
+    let fault: AudioError
+    do throws(AudioError) { return try await read(bytes, format) } catch { fault = error }
+    guard fault.code == .unreadable else { throw fault }
+    do throws(AudioError) { _ = try await read(Self.goodRecording, .wav) } catch {
+      guard error.isPermanent else { throw error }
+      throw AudioError(.toolFailed, detail: "it does not read a good recording either (\(error))")
+    }
+    throw fault
+  }
+
+  /// A WAV file of 20 ms: 320 samples of 16 bits of one channel, 16,000 a second.
+  private static let goodRecording: [UInt8] = {
+    func little(_ value: Int, _ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) } }
+    let samples = (0..<320).flatMap { little($0 / 20 % 2 == 0 ? 8_000 : -8_000, 2) }
+    let format = Array("WAVEfmt ".utf8) + little(16, 4) + little(1, 2) + little(1, 2) + little(16_000, 4) + little(32_000, 4)
+    let body = format + little(2, 2) + little(16, 2) + Array("data".utf8) + little(samples.count, 4) + samples
+    return Array("RIFF".utf8) + little(body.count, 4) + body
+  }()
 }

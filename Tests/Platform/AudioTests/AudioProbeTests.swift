@@ -14,13 +14,14 @@ import Testing
   func kinds() async throws {
     try await Studio.run { (studio) async throws in
       let probe = AudioProbe(studio.tools)
-      let original = try #require(WAVFacts(try await studio.speak()))
-      #expect(original.duration > .seconds(2))
+      // 44 bytes of header, then 22,050 samples of 16 bits a second.
+      let original = Duration.seconds(Double(try await studio.speak().count - 44) / 44_100)
+      #expect(original > .seconds(2))
       for kind in Studio.kinds {
         let facts = try await probe.facts(of: try await studio.spoken(as: kind.name, kind.arguments), as: kind.format)
         #expect(facts.codec == kind.codec && facts.channels == (kind.name == "float.wav" ? 2 : 1), "\(kind.name)")
         // Encoders add up to three frames of their own.
-        let difference = facts.duration - original.duration
+        let difference = facts.duration - original
         #expect(difference > .milliseconds(-100) && difference < .milliseconds(200), "\(kind.name): \(difference)")
         #expect([22_050, 24_000, 44_100, 48_000].contains(facts.sampleRate), "\(kind.name)")
       }
@@ -106,7 +107,7 @@ import Testing
       tools = studio.tools
       tools.processLimits.memoryBytes = 64 << 20
       let starved = await Self.failure(AudioProbe(tools), HandmadeWAV.file([1, 2, 3]), as: .wav)
-      #expect(starved == .unreadable)
+      #expect(starved == .toolFailed, "a tool that has too little memory to begin with is no fault of the file")
       #expect(Self.children() == 0)
     }
   }

@@ -29,6 +29,14 @@ struct LoudnessMeter: Sendable {
   static func measure(
     _ bytes: [UInt8], as format: AudioFormat, with tools: AudioTools, _ rules: SilenceRules
   ) async throws(AudioError) -> LoudnessMeter {
+    try await tools.blaming(bytes, as: format) { (bytes, format) async throws(AudioError) in
+      try await decode(bytes, as: format, with: tools, rules)
+    }
+  }
+
+  private static func decode(
+    _ bytes: [UInt8], as format: AudioFormat, with tools: AudioTools, _ rules: SilenceRules
+  ) async throws(AudioError) -> LoudnessMeter {
     // One second more than is allowed tells a recording at the limit from one beyond it.
     let meter = LoudnessMeter(rules, atMost: tools.limits.duration + .seconds(1))
     var measured: LoudnessMeter

@@ -68,7 +68,7 @@ struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
         try await jobs.enqueue(try OnboardingJobs.storeRecordings(of: user), in: transaction)
       }
       return try await recordings.reopen(
-        of: user, [.pending, .failed] + (silentToo ? [.noSpeech, .tooShort] : []), at: now(), in: transaction)
+        of: user, [.pending, .failed] + (silentToo ? [.noSpeech, .tooShort] : []), damagedToo: true, at: now(), in: transaction)
     }.count
   }
 

@@ -91,14 +91,16 @@ public struct RecordingStore: Sendable {
   /// - Returns: Whether it is new, or has a copy again.
   @discardableResult
   public func add(
-    _ digest: [UInt8], size: Int64, format: String, mediaType: String, stage: UUID, of user: UUID, at now: Timestamp,
-    in transaction: Transaction
+    _ digest: [UInt8], size: Int64, format: String, mediaType: String, duration: Duration? = nil, stage: UUID, of user: UUID,
+    at now: Timestamp, in transaction: Transaction
   ) async throws(DatabaseError) -> Bool {
+    let milliseconds = duration.map { Int64($0 / .milliseconds(1)) }
     let added = try await transaction.executeAll([
       """
       insert into onboarding.recording (
-        user_id, digest, size, format, media_type, stage_id, state, created_at, updated_at, unreferred_since)
-      values (\(user), \(digest), \(size), \(format), \(mediaType), \(stage), 'pending', \(now), \(now), \(now))
+        user_id, digest, size, format, media_type, duration_ms, stage_id, state, created_at, updated_at, unreferred_since)
+      values (
+        \(user), \(digest), \(size), \(format), \(mediaType), \(milliseconds), \(stage), 'pending', \(now), \(now), \(now))
       on conflict (user_id, digest) do update set stage_id = excluded.stage_id, stored_at = null, reason = '',
         state = case recording.state when 'failed' then 'pending' else recording.state end, updated_at = excluded.updated_at
       where recording.reason = \(Self.lost)
@@ -191,16 +193,24 @@ public struct RecordingStore: Sendable {
       """)
   }
 
-  /// Has recordings written down anew, but those that are damaged (``OnboardingDomain/RecordingDamage``).
+  /// Has recordings written down anew.
   ///
+  /// - Parameters:
+  ///   - user: Whose.
+  ///   - states: In which states.
+  ///   - damagedToo: Whether also those that are damaged (``RecordingDamage``): the judgement may have been wrong, or a newer tool may read
+  ///     them.
+  ///   - now: The time.
+  ///   - transaction: Where it is done.
   /// - Returns: How many.
   public func reopen(
-    of user: UUID, _ states: [TranscriptionState], at now: Timestamp, in transaction: Transaction
+    of user: UUID, _ states: [TranscriptionState], damagedToo: Bool = false, at now: Timestamp, in transaction: Transaction
   ) async throws(DatabaseError) -> Int {
-    try await transaction.execute(
+    let left: [String] = damagedToo ? [] : RecordingDamage.words.sorted()
+    return try await transaction.execute(
       """
       update onboarding.recording set state = 'pending', reason = '', updated_at = \(now)
-      where user_id = \(user) and state = any(\(states.map(\.rawValue))) and reason <> all(\(RecordingDamage.words.sorted()))
+      where user_id = \(user) and state = any(\(states.map(\.rawValue))) and reason <> all(\(left))
         and digest in (select recording from onboarding.answer where user_id = \(user) and recording is not null)
       """)
   }
