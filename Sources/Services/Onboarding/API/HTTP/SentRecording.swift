@@ -4,7 +4,7 @@ internal import RPCServer
 /// The recording that a plain HTTP request brings: a part of a form, or a body that is one.
 struct SentRecording {
   let bytes: [UInt8]
-  /// What it was called; empty where nobody said, or something that is no recording.
+  /// What it was called; empty where nobody said, or only that it is bytes.
   let mediaType: String
   /// The `sessionId` beside it: another part of the form, or a parameter of the query.
   let session: String?
@@ -15,7 +15,7 @@ struct SentRecording {
     let missing = OnboardingRefusal.invalid(field: "audio", "the recording is missing")
     guard type.lowercased().hasPrefix("multipart/form-data") else {
       guard !body.isEmpty else { throw missing.rpcError }
-      (bytes, mediaType, session) = (body, Self.audio(type), request.queryValue("sessionId"))
+      (bytes, mediaType, session) = (body, Self.declared(type), request.queryValue("sessionId"))
       return
     }
     let form: MultipartBody
@@ -23,9 +23,15 @@ struct SentRecording {
       throw OnboardingRefusal.invalid(field: "body", "the form cannot be read: \(error.code)").rpcError
     }
     guard let part = form["audio"] ?? form["file"], !part.bytes.isEmpty else { throw missing.rpcError }
-    (bytes, mediaType) = (Array(part.bytes), Self.audio(part.mediaType ?? ""))
+    (bytes, mediaType) = (Array(part.bytes), Self.declared(part.mediaType ?? ""))
     session = form["sessionId"].map { String(decoding: $0.bytes, as: UTF8.self) }
   }
 
-  private static func audio(_ type: String) -> String { type.hasPrefix("audio/") ? type : "" }
+  /// What tools say of a body where nobody told them anything.
+  private static let undeclared = ["", "application/octet-stream", "application/x-www-form-urlencoded"]
+
+  private static func declared(_ type: String) -> String {
+    let essence = type.prefix { $0 != ";" }.lowercased().filter { $0 != " " }
+    return undeclared.contains(essence) ? "" : essence
+  }
 }
