@@ -50,5 +50,9 @@ public enum AudioFormat: String, Sendable, Hashable, CaseIterable {
   /// What the bytes are; nil when they are none of these.
   ///
   /// Only the beginning is looked at. Whether the rest can be played, and whether there is a film in it, is for ``AudioProbe`` to say.
-  public static func sniffed(from bytes: [UInt8]) -> AudioFormat? { AudioSniffer(bytes).format }
+  public static func sniffed(from bytes: [UInt8]) -> AudioFormat? {
+    var beginning = AudioBeginning()
+    beginning.add(bytes)
+    return beginning.format(ofSize: bytes.count)
+  }
 }

@@ -4,16 +4,18 @@ struct AudioSniffer {
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  var format: AudioFormat? {
+  /// What holds the recording; nil when nothing does that is known.
+  var container: AudioFormat? {
     if has("ftyp", at: 4) { return isAudioBrand ? .m4a : nil }
     if has("RIFF", at: 0), has("WAVE", at: 8) { return .wav }
     if has("OggS", at: 0) { return isOggAudio ? .ogg : nil }
-    if bytes.starts(with: [0x1a, 0x45, 0xdf, 0xa3]) { return isWebM ? .webm : nil }
-    let start = afterTag
-    // Nothing but a tag in what is there: only MPEG audio and ADTS have such tags, and the first is what they are for.
-    if start > 0, start >= bytes.count { return start - bytes.count < 1 << 20 ? .mp3 : nil }
-    if let size = adtsFrame(at: start) { return follows(start + size) { adtsFrame(at: $0) != nil } ? .aac : nil }
-    if let size = mpegFrame(at: start) { return follows(start + size) { mpegFrame(at: $0) != nil } ? .mp3 : nil }
+    return bytes.starts(with: [0x1a, 0x45, 0xdf, 0xa3]) && isWebM ? .webm : nil
+  }
+
+  /// What a recording is that nothing holds, by its first frame and the head of the second one.
+  var frames: AudioFormat? {
+    if let size = adtsFrame(at: 0) { return follows(size) { adtsFrame(at: $0) != nil } ? .aac : nil }
+    if let size = mpegFrame(at: 0) { return follows(size) { mpegFrame(at: $0) != nil } ? .mp3 : nil }
     return nil
   }
 
@@ -26,7 +28,7 @@ struct AudioSniffer {
 
   // MARK: Containers
 
-  /// ISO 14496-12, 4.3. Android and ffmpeg write general brands for sound alone: whether there is a film is asked later.
+  /// ISO 14496-12, 4.3. Android and ffmpeg write general brands for sound alone: whether there is a film is for ``AudioProbe`` to say.
   private var isAudioBrand: Bool {
     guard bytes.count >= 12 else { return false }
     let brand = String(decoding: bytes[8..<12], as: UTF8.self)
@@ -53,7 +55,7 @@ struct AudioSniffer {
   // MARK: Frames
 
   /// Where an ID3 tag ends; 0 without one. Its size has seven bits to a byte.
-  private var afterTag: Int {
+  var afterTag: Int {
     guard has("ID3", at: 0), bytes.count >= 10, bytes[6..<10].allSatisfy({ $0 < 0x80 }) else { return 0 }
     let size = bytes[6..<10].reduce(0) { $0 << 7 | Int($1) }
     return 10 + size + (bytes[5] & 0x10 == 0 ? 0 : 10)

@@ -64,6 +64,28 @@ enum SpokenFiles {
     return [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.path + "/s.m4a")))
   }
 
+  /// What ffmpeg makes of these arguments, as a file of that name.
+  static func made(_ name: String, _ arguments: [String]) throws -> [UInt8] {
+    let folder = try ScratchFolder()
+    try run(["ffmpeg", "-nostdin", "-loglevel", "error", "-y"] + arguments + [folder.path + "/" + name])
+    return [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.path + "/" + name)))
+  }
+
+  /// Somebody who is filmed while a tone sounds for a second, as `film.mp4` or `film.webm`.
+  static func film(_ name: String) throws -> [UInt8] {
+    let inputs = ["-f", "lavfi", "-i", "testsrc=duration=1:size=64x64:rate=5", "-f", "lavfi", "-i", "sine=duration=1"]
+    return try made(
+      name, inputs + (name.hasSuffix("webm") ? ["-c:v", "libvpx", "-c:a", "libopus"] : ["-c:v", "mpeg4", "-c:a", "aac"]))
+  }
+
+  /// A WAV file of that many seconds of silence, in a thousand bytes each.
+  static func silentWAV(seconds: Int) -> [UInt8] {
+    func little(_ value: Int) -> [UInt8] { (0..<4).map { UInt8(value >> (8 * $0) & 255) } }
+    let count = seconds * 1_000
+    let header = Array("RIFF".utf8) + little(count + 36) + Array("WAVEfmt ".utf8) + little(16) + [1, 0, 1, 0] + little(1_000)
+    return header + little(1_000) + [1, 0, 8, 0] + Array("data".utf8) + little(count) + [UInt8](repeating: 0x80, count: count)
+  }
+
   private static func run(_ command: [String]) throws {
     try ChildProcess.run(["/usr/bin/\(command[0])"] + command.dropFirst(), output: "/dev/null")
   }

@@ -1,16 +1,26 @@
 internal import Audio
 internal import OnboardingDomain
 
-/// Recordings looked at by ffmpeg, on this machine.
+/// Recordings looked at by ffprobe and ffmpeg, on this machine.
 struct LocalInspection: RecordingInspecting {
-  let gate: SilenceGate
+  private let probe: AudioProbe
+  private let gate: SilenceGate
+
+  init(_ tools: AudioTools) {
+    probe = AudioProbe(tools)
+    gate = SilenceGate(tools)
+  }
 
   func inspect(_ sample: SpokenSample) async throws(ProviderFailure) -> RecordingFacts {
     guard let format = AudioFormat.sniffed(from: sample.bytes) else {
       throw ProviderFailure("audio_unknown_format", isTemporary: false)
     }
     let report: SilenceReport
-    do throws(AudioError) { report = try await gate.judge(sample.bytes, as: format) } catch {
+    do throws(AudioError) {
+      // The sound of a film would be heard as that of a recording.
+      try await probe.check(sample.bytes, as: format)
+      report = try await gate.judge(sample.bytes, as: format)
+    } catch {
       throw ProviderFailure(
         error.code == .cancelled ? "cancelled" : "audio_\(error.code)", isTemporary: !error.isPermanent, error.description)
     }

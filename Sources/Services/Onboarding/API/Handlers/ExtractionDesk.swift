@@ -47,7 +47,7 @@ struct TranscriptionDesk: Sendable {
     }
     let sample: SpokenSample
     do throws(SpokenRecording.Refused) {
-      let format = try SpokenRecording.format(ofFirst: audio, declared: declared)
+      let format = try SpokenRecording.format(of: audio, declared: declared)
       sample = SpokenSample(filename: "recording.\(format.fileExtension)", mediaType: format.mediaType, bytes: audio)
     } catch {
       throw OnboardingRefusal.badRecording(field: "audio", word: error.word)

@@ -7,13 +7,15 @@ internal import PostgreSQL
 internal import RPC
 internal import WellKnown
 
-/// Takes recordings in pieces. No more than a piece of each is in memory.
+/// Takes recordings in pieces. No more than a piece of each is in memory, but for the few that are looked into.
 struct UploadDesk: Sendable {
   let database: Database
   let uploads: UploadStore
   let recordings: RecordingStore
   let quota: RecordingQuota
   let submissions: SubmissionStore
+  let probe: AudioProbe
+  let room: LookingRoom
   let now: @Sendable () -> Timestamp
 
   func progress(of name: String, _ user: UUID) async throws -> GetUploadResponse {
@@ -32,12 +34,25 @@ struct UploadDesk: Sendable {
     guard upload.digest == Array(head.sha256), upload.size == head.size else { throw OnboardingRefusal.digestMismatch }
     if !upload.isComplete {
       guard head.offset == upload.received else { throw OnboardingRefusal.wrongOffset(durable: upload.received) }
-      try await add(Array(first.data), to: &upload, head, of: user)
-      while let next = try await requests.next() { try await add(Array(next.data), to: &upload, head, of: user) }
+      var beginning = try await beginning(of: upload, user)
+      try await add(Array(first.data), to: &upload, &beginning, head, of: user)
+      while let next = try await requests.next() {
+        try await add(Array(next.data), to: &upload, &beginning, head, of: user)
+      }
       guard upload.received == upload.size else { throw OnboardingRefusal.wrongOffset(durable: upload.received) }
       try await complete(upload, head, of: user)
     }
-    return .init(reference: AnswerContent.reference(upload.digest), size: upload.size)
+    let kept = try await recordings.recording(upload.digest, of: user, on: database)
+    return .init(
+      reference: AnswerContent.reference(upload.digest), size: upload.size, duration: kept?.duration.map { .init($0) })
+  }
+
+  /// What came before of an upload that goes on, as far as it may still tell what is uploaded.
+  private func beginning(of upload: UploadStore.Upload, _ user: UUID) async throws -> AudioBeginning {
+    var beginning = AudioBeginning()
+    guard upload.received < AudioBeginning.sufficient else { return beginning }
+    while let piece = try await recordings.piece(at: Int64(beginning.count), in: upload.stage, of: user) { beginning.add(piece) }
+    return beginning
   }
 
   private func begin(_ head: RecordingHead, of user: UUID) async throws -> UploadStore.Upload {
@@ -59,7 +74,7 @@ struct UploadDesk: Sendable {
   }
 
   private func add(
-    _ data: [UInt8], to upload: inout UploadStore.Upload, _ head: RecordingHead, of user: UUID
+    _ data: [UInt8], to upload: inout UploadStore.Upload, _ beginning: inout AudioBeginning, _ head: RecordingHead, of user: UUID
   ) async throws {
     guard !data.isEmpty else { return }
     guard data.count <= SubmissionLimits.piece else {
@@ -68,12 +83,14 @@ struct UploadDesk: Sendable {
     guard upload.received + Int64(data.count) <= upload.size else {
       throw OnboardingRefusal.invalid(field: "data", "more bytes than were announced")
     }
-    if upload.received == 0 {
-      do throws(SpokenRecording.Refused) {
-        _ = try SpokenRecording.format(ofFirst: data, declared: head.contentType)
-      } catch {
-        try await uploads.abandon(head.uploadID, upload, of: user)
-        throw OnboardingRefusal.badRecording(field: "data", word: error.word)
+    // What is none is refused before all of it has come, once there is enough to tell.
+    if upload.received < AudioBeginning.sufficient {
+      beginning.add(data)
+      if beginning.count >= AudioBeginning.sufficient {
+        do throws(SpokenRecording.Refused) { _ = try Self.format(beginning, head) } catch {
+          try await uploads.abandon(head.uploadID, upload, of: user)
+          throw OnboardingRefusal.badRecording(field: "data", word: error.word)
+        }
       }
     }
     guard try await uploads.add(data, at: upload.received, to: head.uploadID, of: user, at: now()) else {
@@ -83,20 +100,24 @@ struct UploadDesk: Sendable {
     upload.received += Int64(data.count)
   }
 
+  private static func format(
+    _ beginning: AudioBeginning, _ head: RecordingHead
+  ) throws(SpokenRecording.Refused) -> AudioFormat {
+    try SpokenRecording.checked(beginning.format(ofSize: Int(head.size)), declared: head.contentType)
+  }
+
   /// What came is what was announced: from now on it is a recording.
   private func complete(_ upload: UploadStore.Upload, _ head: RecordingHead, of user: UUID) async throws {
-    let hash = RunningSHA256()
-    var (start, beginning): (Int64, [UInt8]) = (0, [])
-    while let piece = try await recordings.piece(at: start, in: upload.stage, of: user) {
-      if beginning.count < 4_096 { beginning += piece.prefix(4_096 - beginning.count) }
-      hash.update(piece)
-      start += Int64(piece.count)
-    }
-    guard start == upload.size, hash.finish() == upload.digest, let format = AudioFormat.sniffed(from: beginning) else {
+    let format: AudioFormat
+    let duration: Duration?
+    do {
+      format = try await read(upload, head, of: user)
+      duration = try await self.duration(of: upload, as: format, user)
+    } catch let refusal as OnboardingRefusal {
       // Another stream of the same upload may have ended it meanwhile, and its bytes may be in the object store by now.
       if try await uploads.upload(head.uploadID, of: user, on: database)?.isComplete == true { return }
       try await uploads.abandon(head.uploadID, upload, of: user)
-      throw OnboardingRefusal.digestMismatch
+      throw refusal
     }
     try await submissions.entering(user) { transaction in
       guard let current = try await uploads.hold(head.uploadID, of: user, in: transaction), current.stage == upload.stage else {
@@ -104,9 +125,45 @@ struct UploadDesk: Sendable {
       }
       guard !current.isComplete else { return }
       try await recordings.add(
-        upload.digest, size: upload.size, format: format.rawValue, mediaType: format.mediaType, stage: upload.stage, of: user,
-        at: now(), in: transaction)
+        upload.digest, size: upload.size, format: format.rawValue, mediaType: format.mediaType, duration: duration,
+        stage: upload.stage, of: user, at: now(), in: transaction)
       try await uploads.complete(head.uploadID, of: user, at: now(), in: transaction)
+    }
+  }
+
+  /// Reads what came, piece by piece.
+  ///
+  /// - Returns: What it is.
+  private func read(_ upload: UploadStore.Upload, _ head: RecordingHead, of user: UUID) async throws -> AudioFormat {
+    let hash = RunningSHA256()
+    var beginning = AudioBeginning()
+    while let piece = try await recordings.piece(at: Int64(beginning.count), in: upload.stage, of: user) {
+      beginning.add(piece)
+      hash.update(piece)
+    }
+    guard Int64(beginning.count) == upload.size, hash.finish() == upload.digest else { throw OnboardingRefusal.digestMismatch }
+    do throws(SpokenRecording.Refused) { return try Self.format(beginning, head) } catch {
+      throw OnboardingRefusal.badRecording(field: "data", word: error.word)
+    }
+  }
+
+  /// How long a recording is; nil where nobody can tell now. Then it is taken all the same: who writes it down looks again.
+  ///
+  /// - Throws: ``OnboardingRefusal`` where it is longer than allowed, or a film.
+  private func duration(
+    of upload: UploadStore.Upload, as format: AudioFormat, _ user: UUID
+  ) async throws -> Duration? {
+    try await room.use { () async throws -> Duration? in
+      var bytes: [UInt8] = []
+      bytes.reserveCapacity(Int(upload.size))
+      while let piece = try await recordings.piece(at: Int64(bytes.count), in: upload.stage, of: user) { bytes += piece }
+      do throws(AudioError) { return try await probe.facts(of: bytes, as: format).duration } catch {
+        try Task.checkCancellation()
+        guard error.code != .hasVideo, error.code != .tooLong else {
+          throw OnboardingRefusal.badRecording(field: "data", word: "audio_\(error.code)")
+        }
+        return nil
+      }
     }
   }
 }

@@ -48,16 +48,21 @@ struct SpokenRecording: Sendable {
   ///   - bytes: All of them.
   ///   - declared: What it was called; empty where nobody said.
   init(_ bytes: [UInt8], declared: String) throws(Refused) {
-    format = try Self.format(ofFirst: bytes, declared: declared)
+    format = try Self.format(of: bytes, declared: declared)
     guard bytes.count <= SubmissionLimits.recording else { throw Refused("audio_too_large") }
     self.bytes = bytes
     digest = SHA256.digest(bytes)
   }
 
-  /// What a recording is by its first bytes.
-  static func format(ofFirst bytes: [UInt8], declared: String) throws(Refused) -> AudioFormat {
+  /// What a recording is.
+  static func format(of bytes: [UInt8], declared: String) throws(Refused) -> AudioFormat {
     guard !bytes.isEmpty else { throw Refused("audio_empty") }
-    guard let format = AudioFormat.sniffed(from: bytes) else { throw Refused("audio_unknown_format") }
+    return try checked(AudioFormat.sniffed(from: bytes), declared: declared)
+  }
+
+  /// What was seen in the bytes, if it is a recording and the one that it was called.
+  static func checked(_ seen: AudioFormat?, declared: String) throws(Refused) -> AudioFormat {
+    guard let format = seen else { throw Refused("audio_unknown_format") }
     guard declared.isEmpty || format.agrees(with: declared) else { throw Refused("audio_type_mismatch") }
     return format
   }

@@ -29,6 +29,9 @@ struct OnboardingParts: Sendable {
   private let listeners = BlockingPool(maximumThreads: 2)
   /// The same for recordings of people without an account, which nobody else waits for.
   private let strangeListeners = BlockingPool(maximumThreads: 1)
+  /// The same for recordings that have just come in pieces: who has sent one waits for the answer, and not for what others have had written
+  /// down. As many of them are in memory at once as there are threads.
+  private let receivers = BlockingPool(maximumThreads: 2)
   private let database: Database
   private let blocking: BlockingPool
 
@@ -46,10 +49,12 @@ struct OnboardingParts: Sendable {
     let providers = PipelineProviders(context)
     var tools = AudioTools(
       ffprobe: settings[OnboardingKeys.ffprobe], ffmpeg: settings[OnboardingKeys.ffmpeg], on: listeners)
-    let inspector = LocalInspection(gate: SilenceGate(tools))
+    let inspector = LocalInspection(tools)
+    let probe = AudioProbe(
+      AudioTools(ffprobe: settings[OnboardingKeys.ffprobe], ffmpeg: settings[OnboardingKeys.ffmpeg], on: receivers))
     // What is written down without being kept may be larger.
     tools.limits.fileSize = SubmissionLimits.transcription
-    let largeInspector = LocalInspection(gate: SilenceGate(tools))
+    let largeInspector = LocalInspection(tools)
     var strangeTools = AudioTools(
       ffprobe: settings[OnboardingKeys.ffprobe], ffmpeg: settings[OnboardingKeys.ffmpeg], on: strangeListeners)
     strangeTools.limits.duration = SubmissionLimits.strangersRecording
@@ -67,7 +72,8 @@ struct OnboardingParts: Sendable {
         answers: answers, keeping: keeping, submissions: submissions, anonymous: AnonymousRecordStore(database), steps: steps,
         retention: settings[OnboardingKeys.anonymousRetention], now: now),
       uploads: UploadDesk(
-        database: database, uploads: uploads, recordings: recordings, quota: quota, submissions: submissions, now: now),
+        database: database, uploads: uploads, recordings: recordings, quota: quota, submissions: submissions, probe: probe,
+        room: LookingRoom(places: receivers.maximumThreads), now: now),
       intake: SubmissionIntake(
         answers: answers, keeping: keeping, submissions: submissions, voices: voiceStore, jobs: jobs, steps: steps,
         blocking: context.loops.blocking, now: now),
@@ -79,7 +85,7 @@ struct OnboardingParts: Sendable {
       transcription: TranscriptionDesk(inspector: largeInspector, transcriber: providers.transcriber, now: now),
       defaultWait: settings[OnboardingKeys.completeWait])
     strangers = TranscriptionDesk(
-      inspector: LocalInspection(gate: SilenceGate(strangeTools)), transcriber: providers.transcriber, now: now)
+      inspector: LocalInspection(strangeTools), transcriber: providers.transcriber, now: now)
     identity = IdentityHandlers(identities: identities, submissions: submissions, steps: catalogues, now: now)
     voices = VoiceHandlers(
       voices: voiceStore, recordings: recordings, submissions: submissions, blobs: blobs, jobs: jobs, now: now)
@@ -119,12 +125,13 @@ struct OnboardingParts: Sendable {
   var background: [BackgroundJob] {
     [
       BackgroundJob("onboarding progress") { [hub, database] in await hub.listen(database) },
-      BackgroundJob("onboarding sweep") { [tending, listeners, strangeListeners, blocking] in
+      BackgroundJob("onboarding sweep") { [tending, listeners, strangeListeners, receivers, blocking] in
         do { try await tending.run() } catch {
           // Off the loop, since it waits for the threads.
           try? await blocking.run {
             listeners.shutDown()
             strangeListeners.shutDown()
+            receivers.shutDown()
           }
           throw error
         }
