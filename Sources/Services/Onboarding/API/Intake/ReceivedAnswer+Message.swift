@@ -43,7 +43,7 @@ extension AnswerContent {
     case .object(let object):
       if let start = object["start"]?.string {
         self = .text(object["end"]?.string.map { "\(start)-\($0)" } ?? start)
-      } else if let data = object["data"]?.string ?? object["uri"]?.string, data.hasPrefix("data:audio/") {
+      } else if let data = object["data"]?.string ?? object["uri"]?.string, case .dataURL = AnswerContent(text: data) {
         self = .dataURL(data)
       } else {
         self = .text(value.description)

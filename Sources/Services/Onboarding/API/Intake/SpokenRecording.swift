@@ -10,6 +10,10 @@ struct LookedAnswer: Sendable {
 
   init(_ answer: ReceivedAnswer) {
     self.answer = answer
+    guard !answer.isPlaceOfRecording else {
+      recording = .failure(SpokenRecording.Refused("audio_not_sent"))
+      return
+    }
     guard case .dataURL(let text) = answer.content else {
       recording = nil
       return

@@ -78,7 +78,7 @@ extension SubmissionPipeline {
         return (spoken[digest] ?? nil).map { StatedAnswer(step: answer.step, fields: answer.fields, text: $0, isSpoken: true) }
       }
       // What came in the place of a recording and is none says nothing.
-      guard let text = answer.text, !text.hasPrefix("data:"), !text.hasPrefix("recording:") else { return nil }
+      guard let text = answer.text, text.isSaid(as: answer.type) else { return nil }
       return StatedAnswer(step: answer.step, fields: answer.fields, text: text, isSpoken: false)
     }
   }

@@ -4,7 +4,7 @@ public enum AnswerContent: Sendable, Hashable {
   case none
   /// Text, a choice, a time; or what stood in its place, in one form: `7,9` for sliders, `20:30-21:00` for a window.
   case text(String)
-  /// A recording as a data URL, which nobody has looked into.
+  /// A data URL, which nobody has looked into: a recording, or what was sent in the place of one.
   case dataURL(String)
   /// A recording that was uploaded before, by its SHA-256: 32 bytes.
   case recording([UInt8])
@@ -13,7 +13,7 @@ public enum AnswerContent: Sendable, Hashable {
   public init(text: String) {
     if text.isEmpty {
       self = .none
-    } else if text.hasPrefix("data:audio/") {
+    } else if text.isDataURL {
       self = .dataURL(text)
     } else if let digest = Self.digest(text) {
       self = .recording(digest)

@@ -46,10 +46,11 @@ public struct KeptAnswer: Sendable, Hashable {
 }
 
 extension KeptAnswer: RowDecodable {
+  /// Of data URLs only the beginning is looked at (`String.isSaid`).
   static var columns: Query {
     """
-    step, type, case when left(value, 11) <> 'data:audio/' then value end, recording, fields, answered_at, duration_seconds, audio_size,
-    audio_format, voice_uri
+    step, type, case when left(value, 260) !~* '^data:[^,[:cntrl:][:space:]]*[/;]' then value end, recording, fields, answered_at,
+    duration_seconds, audio_size, audio_format, voice_uri
     """
   }
 
