@@ -43,8 +43,18 @@ struct SubmissionIntake: Sendable {
     let device = try request.deviceMetadata?.storableJSON(field: "device_metadata", atMost: SubmissionLimits.device)
     let consent = try Self.consent(request)
     return try await submissions.entering(user) { transaction in
-      if let known = try await known(hash, request.idempotencyKey, record, of: user, in: transaction) { return known }
+      let known = try await known(hash, request.idempotencyKey, record, of: user, in: transaction)
       let moment = now()
+      // Both may come later than the answers: with the same ones, sent again. A consent that was taken back is not given anew by that: what
+      // is sent again may be what was sent before.
+      let isTakenBack = try await known == nil ? false : voices.voice(of: user, on: transaction)?.withdrawnAt != nil
+      if let consent, !isTakenBack { try await voices.consent(to: consent, of: user, at: moment, in: transaction) }
+      if let known {
+        if let device = try HeldJobs.registerDevice(request, of: user, submission: known.id) {
+          try await jobs.enqueue(device, in: transaction)
+        }
+        return known
+      }
       var (kept, warnings): ([KeptAnswer], [OnboardingDomain.SubmissionWarning]) = ([], [])
       for answer in record.answers {
         let (answer, warning) = try await keeping.keep(answer, of: user, in: transaction)
@@ -52,12 +62,11 @@ struct SubmissionIntake: Sendable {
         if let warning { warnings.append(warning) }
       }
       try await answers.replace(kept, of: user, at: moment, in: transaction)
-      if let consent { try await voices.consent(to: consent, of: user, at: moment, in: transaction) }
       let new = SubmissionStore.NewSubmission(
         id: UUID.v7(at: moment), contentHash: hash, key: request.idempotencyKey.isEmpty ? nil : request.idempotencyKey,
         facts: PersonFacts(
           record.answers.map(\.answer), name: record.name, callTime: record.callTime, zone: record.zone,
-          isZone: TimeZoneNames.isKnown),
+          deviceZone: request.deviceMetadata?.timezone, isZone: TimeZoneNames.isKnown),
         answers: kept.count, recordings: Set(kept.compactMap(\.recording)).count,
         device: device)
       try await submissions.add(new, of: user, warnings, at: moment, in: transaction)
@@ -65,9 +74,7 @@ struct SubmissionIntake: Sendable {
         try OnboardingJobs.process.job(
           .init(user: user, submission: new.id, round: 0), uniqueKey: new.id.description, user: user)
       ]
-      if let token = request.voipToken ?? request.pushToken, !token.isEmpty {
-        follow.append(try HeldJobs.registerDevice(token, request.deviceMetadata, of: user, submission: new.id))
-      }
+      if let device = try HeldJobs.registerDevice(request, of: user, submission: new.id) { follow.append(device) }
       _ = try await jobs.enqueue(follow, in: transaction)
       guard let added = try await submissions.newest(of: user, on: transaction) else {
         throw DatabaseError(.queryFailed, "a submission that was added is not there")

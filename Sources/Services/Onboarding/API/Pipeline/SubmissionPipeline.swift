@@ -158,12 +158,12 @@ struct SubmissionPipeline: Sendable {
   private func end(_ course: SubmissionCourse) async throws {
     let isLeft = try await isAnythingLeft(course)
     let pause = RetryPlan.pause(before: course.round + 1)
+    let submission = try await course.tells ? submissions.submission(course.id, of: course.user) : nil
     try await commit(course) { transaction in
       var follow: [NewJob] = []
       if course.tells {
-        follow = [
-          try HeldJobs.beginStanding(of: course.user, submission: course.id), try HeldJobs.demoCall(of: course.user),
-        ]
+        if let submission { follow.append(try HeldJobs.beginStanding(submission)) }
+        follow.append(try HeldJobs.demoCall(of: course.user))
         try await submissions.note(.done, done: 1, of: 1, in: course.id, of: course.user, at: now(), transaction)
       }
       if isLeft, let pause {

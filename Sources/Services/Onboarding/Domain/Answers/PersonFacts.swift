@@ -14,9 +14,11 @@ public struct PersonFacts: Sendable, Hashable {
   ///   - name: What the record itself says, which goes first.
   ///   - callTime: The same of the window.
   ///   - zone: The same of the zone.
+  ///   - deviceZone: The zone of the device, which goes last.
   ///   - isZone: Whether an identifier names a zone.
   public init(
-    _ answers: [ReceivedAnswer], name: String?, callTime: String?, zone: String?, isZone: (String) -> Bool
+    _ answers: [ReceivedAnswer], name: String?, callTime: String?, zone: String?, deviceZone: String? = nil,
+    isZone: (String) -> Bool
   ) {
     func text(of field: String) -> String? {
       guard let answer = answers.first(where: { $0.fields.contains(field) }), case .text(let text) = answer.content else {
@@ -31,6 +33,7 @@ public struct PersonFacts: Sendable, Hashable {
     let selected = answers.first { $0.type == StepType.timezoneSelection.rawValue }
     var zones = [zone]
     if case .text(let text) = selected?.content { zones.append(text) }
+    zones.append(deviceZone)
     self.zone = zones.compactMap { $0 }.first(where: isZone) ?? "UTC"
     window = [text(of: "evening_call_time"), callTime].compactMap { $0 }.lazy.compactMap(CallWindow.init).first
   }

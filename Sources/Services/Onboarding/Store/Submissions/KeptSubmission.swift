@@ -15,6 +15,10 @@ public struct KeptSubmission: Sendable, Hashable {
   public var name: String
   /// The person's zone.
   public var zone: String
+  /// When the person is to be called, in minutes after midnight of the zone; nil where nobody said.
+  public var callStart: Int?
+  /// For how many minutes from then on.
+  public var callMinutes: Int?
   /// How many answers came.
   public var answers: Int
   /// How many recordings were among them.
@@ -36,16 +40,23 @@ public struct KeptSubmission: Sendable, Hashable {
 extension KeptSubmission: RowDecodable {
   static var columns: Query {
     """
-    user_id, id, content_hash, stage, name, zone, answers, recordings, retry_round, renewals, renewed_at, created_at, updated_at, done_at
+    user_id, id, content_hash, stage, name, zone, call_start, call_minutes, answers, recordings, retry_round, renewals, renewed_at,
+    created_at, updated_at, done_at
     """
   }
 
   /// Reads the columns of ``columns``.
   public init(_ row: Row) throws(DatabaseError) {
-    let (user, id, hash, stage, name, zone, answers, recordings, round, renewals, renewedAt, createdAt, updatedAt, doneAt) =
+    let (
+      user, id, hash, stage, name, zone, callStart, callMinutes, answers, recordings, round, renewals, renewedAt, createdAt,
+      updatedAt,
+      doneAt
+    ) =
       try row.decode(
         as: (
-          UUID, UUID, [UInt8], String, String, String, Int32, Int32, Int32, Int32, Timestamp?, Timestamp, Timestamp, Timestamp?
+          UUID, UUID, [UInt8], String, String, String, Int32?, Int32?, Int32, Int32, Int32, Int32, Timestamp?, Timestamp,
+          Timestamp,
+          Timestamp?
         ).self)
     self.user = user
     self.id = id
@@ -53,6 +64,8 @@ extension KeptSubmission: RowDecodable {
     self.stage = try named(stage)
     self.name = name
     self.zone = zone
+    self.callStart = callStart.map(Int.init)
+    self.callMinutes = callMinutes.map(Int.init)
     self.answers = Int(answers)
     self.recordings = Int(recordings)
     self.round = Int(round)
