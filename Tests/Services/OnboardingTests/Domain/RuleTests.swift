@@ -73,7 +73,7 @@ struct RuleTests {
     .init(digest: [number], size: size, duration: .seconds(seconds))
   }
 
-  @Test("The longest recordings are taken until there are 30 seconds, and none where there never are")
+  @Test("O-41: the longest recordings are taken until there are 30 seconds, of 1 KiB each at least and 10 MB together at most")
   func samples() {
     let some = [Self.candidate(1, 9), Self.candidate(2, 20), Self.candidate(3, 12), Self.candidate(4, 2)]
     #expect(SampleChoice.samples(of: some).map(\.digest) == [[2], [3]])
