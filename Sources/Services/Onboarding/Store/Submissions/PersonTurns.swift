@@ -1,4 +1,4 @@
-public import PostgreSQL
+internal import PostgreSQL
 internal import Synchronization
 
 /// Somebody else writes for the same person, and goes on doing so.
