@@ -82,8 +82,8 @@ public struct MethodRoute: Sendable {
 public struct RequestLimit: Sendable, Hashable {
   /// The most bytes of one request message, after decompression.
   public let bytes: Int
-  /// The method that takes more: callers of a larger request are told of it.
-  public let alternative: String
+  /// The method that takes more: callers of a larger request are told of it; nil where none does.
+  public let alternative: String?
   /// Which large requests this method's wait for.
   public let room: String
 
@@ -91,21 +91,22 @@ public struct RequestLimit: Sendable, Hashable {
   public static let room = "requests"
 
   /// A limit.
-  public init(bytes: Int, alternative: String, room: String = RequestLimit.room) {
+  public init(bytes: Int, alternative: String? = nil, room: String = RequestLimit.room) {
     self.bytes = bytes
     self.alternative = alternative
     self.room = room
   }
 
-  /// What a larger request is answered with: RESOURCE_EXHAUSTED `REQUEST_TOO_LARGE`, whose metadata say `limit` and `alternative`.
+  /// What a larger request is answered with: RESOURCE_EXHAUSTED `REQUEST_TOO_LARGE`, whose metadata say `limit`, and `alternative` where
+  /// there is one.
   ///
   /// - Parameter domain: The package of the method.
   public func refusal(_ domain: String) -> RPCError {
-    RPCError(
-      .resourceExhausted, "the request has more than \(bytes) bytes: use \(alternative)",
-      details: [
-        .errorInfo(reason: "REQUEST_TOO_LARGE", domain: domain, metadata: ["limit": "\(bytes)", "alternative": alternative])
-      ])
+    var metadata = ["limit": "\(bytes)"]
+    metadata["alternative"] = alternative
+    return RPCError(
+      .resourceExhausted, "the request has more than \(bytes) bytes" + (alternative.map { ": use \($0)" } ?? ""),
+      details: [.errorInfo(reason: "REQUEST_TOO_LARGE", domain: domain, metadata: metadata)])
   }
 }
 
