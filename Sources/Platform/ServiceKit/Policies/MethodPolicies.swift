@@ -113,12 +113,10 @@ struct MethodPolicies {
     _ policy: MethodPolicy, _ replay: MethodReplay<any Message>, _ store: IdempotencyStore
   ) -> any ServerInterceptor {
     IdempotencyInterceptor(
-      policy: policy, replay: replay, store: store, longestCall: environment.longestCall, clock: environment.clock,
-      loops: environment.loops, log: environment.log,
-      replays: environment.registry.counter(
-        "parley_idempotency_replays_total", help: "Requests that were answered as before."),
-      lost: environment.registry.counter(
-        "parley_idempotency_unnoted_total", help: "Requests with a key whose end could not be noted."))
+      policy: policy, replay: replay,
+      runs: KeyedRuns(
+        store, longestCall: environment.longestCall, clock: environment.clock, loops: environment.loops,
+        registry: environment.registry, log: environment.log))
   }
 }
 
