@@ -12,6 +12,8 @@ public protocol Service: Sendable {
   static var configuration: [any ConfigurationKeyDeclaration] { get }
   /// What it serves over RPC, known without being built.
   static var services: [ServiceDescriptor] { get }
+  /// The limits of its plain HTTP paths beside those of its methods' options. Operators set them by name, too.
+  static var limits: [MethodLimit] { get }
   /// The steps of its schema; empty for a service without a database.
   static var migrations: [Migration] { get }
   /// Of its requests that may be larger than `maxRequestBytes`, the bytes of the largest, by the room in which they wait
@@ -27,6 +29,8 @@ public protocol Service: Sendable {
 }
 
 extension Service {
+  /// No path has a limit of its own.
+  public static var limits: [MethodLimit] { [] }
   /// No database.
   public static var migrations: [Migration] { [] }
   /// No request is larger than others.
@@ -47,6 +51,6 @@ extension Service {
     StandardChecks.findings(settings, hasDatabase: hasDatabase)
       + LargeRequestNeeds(largestRequests, besides: settings[StandardKeys.maxRequestBytes]).findings(
         RPCServerConfiguration(settings))
-      + MethodPolicies.findings(services, settings[StandardKeys.rateLimits]) + check(settings)
+      + MethodPolicies.findings(services, and: limits, settings[StandardKeys.rateLimits]) + check(settings)
   }
 }

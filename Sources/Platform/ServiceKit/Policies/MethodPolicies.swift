@@ -44,7 +44,7 @@ struct MethodPolicies {
     self.environment = environment
     let methods = services.flatMap(\.methods)
     try Self.check(methods, parts)
-    rates = Self.rates(methods, settings)
+    rates = Self.rates(methods.flatMap { $0.policy?.limits ?? [] }, settings)
   }
 
   private static func check(_ methods: [MethodInfo], _ parts: ServiceParts) throws(Unprovided) {
@@ -67,10 +67,10 @@ struct MethodPolicies {
     }
   }
 
-  /// How the buckets of methods' limits fill: as their options say, or an operator.
-  static func rates(_ methods: [MethodInfo], _ settings: [RateLimitSetting]) -> [String: BucketRate] {
+  /// How the buckets of limits fill: as they say themselves, or an operator.
+  static func rates(_ limits: [MethodLimit], _ settings: [RateLimitSetting]) -> [String: BucketRate] {
     var rates: [String: BucketRate] = [:]
-    for limit in methods.flatMap({ $0.policy?.limits ?? [] }) {
+    for limit in limits {
       rates[limit.name] = BucketRate(perMinute: limit.perMinute, burst: limit.burst)
     }
     for setting in settings { rates[setting.name] = BucketRate(perMinute: setting.perMinute, burst: setting.burst) }
@@ -78,8 +78,10 @@ struct MethodPolicies {
   }
 
   /// What is the matter with the limits that an operator has set.
-  static func findings(_ services: [ServiceDescriptor], _ settings: [RateLimitSetting]) -> [ConfigurationFinding] {
-    let names = Set(services.flatMap(\.methods).flatMap { $0.policy?.limits.map(\.name) ?? [] })
+  static func findings(
+    _ services: [ServiceDescriptor], and limits: [MethodLimit] = [], _ settings: [RateLimitSetting]
+  ) -> [ConfigurationFinding] {
+    let names = Set(services.flatMap(\.methods).flatMap { $0.policy?.limits ?? [] }.map(\.name) + limits.map(\.name))
     return settings.filter { !names.contains($0.name) }.map { setting in
       let known = names.isEmpty ? "none" : names.sorted().joined(separator: ", ")
       return .error(StandardKeys.rateLimits, "there is no limit '\(setting.name)'; there are \(known)")

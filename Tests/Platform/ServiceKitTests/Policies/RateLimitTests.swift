@@ -121,4 +121,14 @@ struct RateLimitTests {
     #expect(findings.count == 1 && findings[0].severity == .error)
     #expect(findings[0].message == "there is no limit 'raeding'; there are knocks, notebook-address, reading, writing")
   }
+
+  @Test("A limit of a path that is no method's is set by its name as well")
+  func pathLimit() {
+    let limits = [MethodLimit("photographs", per: .address, perMinute: 6, burst: 6)]
+    let known = RateLimitSetting(name: "photographs", perMinute: 1, burst: 1)
+    #expect(MethodPolicies.findings([NotebookService.descriptor], and: limits, [known]).isEmpty)
+    #expect(MethodPolicies.findings([NotebookService.descriptor], [known]).count == 1)
+    let rates = MethodPolicies.rates(limits, [known])
+    #expect(rates["photographs"]?.burst == 1 && MethodPolicies.rates(limits, [])["photographs"]?.burst == 6)
+  }
 }
