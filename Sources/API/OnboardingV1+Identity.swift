@@ -143,7 +143,7 @@ public struct Identity: Message {
   public var summary: String = ""
   /// The fields that have a value, in the order of the catalogue.
   public var fields: [IdentityField] = []
-  /// Why the newest attempt to understand did not succeed, in a word; empty when it did.
+  /// Why the newest attempt to understand did not succeed, in a word: as `IdentityExtraction.error`; empty when it did.
   public var failure: String = ""
   /// When anything changed.
   public var updatedAt: GoogleProtobuf.Timestamp?

@@ -72,6 +72,235 @@ public enum SubmissionStage: ProtoEnum {
   )
 }
 
+/// Why a call was refused: the reason of the `google.rpc.ErrorInfo` in the status, with the domain `parley.onboarding.v1`. Refusals of every
+/// service (sessions, subscriptions, limits, keys of requests) have the domains `parley.auth.v1`, `parley.billing.v1` and `parley`.
+public enum OnboardingErrorReason: ProtoEnum {
+  /// Not said.
+  case unspecified
+  /// A field of the request is missing or out of its bounds; the details say which.
+  case invalidArgument
+  /// The request is too large. The metadata say how many bytes it may have (`limit`) and, where there is one, which method takes more
+  /// (`alternative`).
+  case requestTooLarge
+  /// The recording has too many bytes. Over HTTP: 413.
+  case audioTooLarge
+  /// There are no bytes.
+  case audioEmpty
+  /// The bytes are no recording of a known format.
+  case audioUnknownFormat
+  /// The bytes are a recording of another format than was said.
+  case audioTypeMismatch
+  /// The recording is damaged.
+  case audioUnreadable
+  /// It has pictures.
+  case audioHasVideo
+  /// It goes on for too long.
+  case audioTooLong
+  /// To read it takes more than a recording may.
+  case audioTooExpensive
+  /// There is no uploaded recording of that reference.
+  case audioUnknownReference
+  /// It does not begin as a data URL does.
+  case audioNotADataURL
+  /// The data URL has no comma.
+  case audioNoComma
+  /// What is before its comma is too long.
+  case audioHeaderTooLong
+  /// Its media type is none.
+  case audioInvalidMediaType
+  /// A parameter of its media type is none.
+  case audioInvalidParameter
+  /// It does not say that it is base64.
+  case audioNotBase64
+  /// What should be base64 is none.
+  case audioInvalidBase64
+  /// Other answers of the caller's are being worked on, in the submission that the metadata name (`submission_id`): come again at its end.
+  case submissionRunning
+  /// Newer answers came, or were understood, meanwhile: what was concluded is not kept.
+  case answersChanged
+  /// The account is deleted.
+  case accountDeleted
+  /// The idempotency key was used with other answers.
+  case idempotencyKeyReused
+  /// The caller has no answers.
+  case noAnswers
+  /// The caller, or the person that an operator names, has no such submission.
+  case submissionNotFound
+  /// The caller has no such upload.
+  case uploadNotFound
+  /// The upload goes on somewhere else: the metadata say where (`offset`).
+  case wrongOffset
+  /// The bytes are not those that were announced.
+  case digestMismatch
+  /// Nothing is kept under the key, or not any more.
+  case progressNotFound
+  /// Nothing was understood of the caller yet.
+  case identityNotFound
+  /// There is no field of this name.
+  case unknownField
+  /// The person has not agreed that a voice is made, or agrees no more.
+  case consentRequired
+  /// The voice was made anew this month: the metadata (`next_clone_at`, RFC 3339) and `RetryInfo` say from when on it may be again.
+  case cloneLimitReached
+  /// There is no such version of the catalogue of steps.
+  case catalogueNotFound
+  /// A provider of this service does not do what it is asked to, whoever is to blame: `RetryInfo` says when to come again.
+  case providerUnavailable
+  /// An operator asks for another attempt at what is done, or was never begun.
+  case nothingToRetry
+  /// The caller has no such recording.
+  case recordingNotFound
+  /// Something else of the caller's is being written: `RetryInfo` says when to come again.
+  case busy
+  /// Too many recordings of the caller's wait that no answer refers to, or too many uploads are under way.
+  case quotaExceeded
+  /// The submission is watched by too many streams: `RetryInfo` says when to come again.
+  case tooManyWatchers
+  /// A number without a name in this version.
+  case unrecognized(Int32)
+
+  /// The case with this number; never fails.
+  public init(rawValue: Int32) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .invalidArgument
+    case 2: self = .requestTooLarge
+    case 3: self = .audioTooLarge
+    case 4: self = .audioEmpty
+    case 5: self = .audioUnknownFormat
+    case 6: self = .audioTypeMismatch
+    case 7: self = .audioUnreadable
+    case 8: self = .audioHasVideo
+    case 9: self = .audioTooLong
+    case 10: self = .audioTooExpensive
+    case 11: self = .audioUnknownReference
+    case 12: self = .audioNotADataURL
+    case 13: self = .audioNoComma
+    case 14: self = .audioHeaderTooLong
+    case 15: self = .audioInvalidMediaType
+    case 16: self = .audioInvalidParameter
+    case 17: self = .audioNotBase64
+    case 18: self = .audioInvalidBase64
+    case 19: self = .submissionRunning
+    case 20: self = .answersChanged
+    case 21: self = .accountDeleted
+    case 22: self = .idempotencyKeyReused
+    case 23: self = .noAnswers
+    case 24: self = .submissionNotFound
+    case 25: self = .uploadNotFound
+    case 26: self = .wrongOffset
+    case 27: self = .digestMismatch
+    case 28: self = .progressNotFound
+    case 29: self = .identityNotFound
+    case 30: self = .unknownField
+    case 31: self = .consentRequired
+    case 32: self = .cloneLimitReached
+    case 33: self = .catalogueNotFound
+    case 34: self = .providerUnavailable
+    case 35: self = .nothingToRetry
+    case 36: self = .recordingNotFound
+    case 37: self = .busy
+    case 38: self = .quotaExceeded
+    case 39: self = .tooManyWatchers
+    default: self = .unrecognized(rawValue)
+    }
+  }
+
+  /// The number on the wire.
+  public var rawValue: Int32 {
+    switch self {
+    case .unspecified: 0
+    case .invalidArgument: 1
+    case .requestTooLarge: 2
+    case .audioTooLarge: 3
+    case .audioEmpty: 4
+    case .audioUnknownFormat: 5
+    case .audioTypeMismatch: 6
+    case .audioUnreadable: 7
+    case .audioHasVideo: 8
+    case .audioTooLong: 9
+    case .audioTooExpensive: 10
+    case .audioUnknownReference: 11
+    case .audioNotADataURL: 12
+    case .audioNoComma: 13
+    case .audioHeaderTooLong: 14
+    case .audioInvalidMediaType: 15
+    case .audioInvalidParameter: 16
+    case .audioNotBase64: 17
+    case .audioInvalidBase64: 18
+    case .submissionRunning: 19
+    case .answersChanged: 20
+    case .accountDeleted: 21
+    case .idempotencyKeyReused: 22
+    case .noAnswers: 23
+    case .submissionNotFound: 24
+    case .uploadNotFound: 25
+    case .wrongOffset: 26
+    case .digestMismatch: 27
+    case .progressNotFound: 28
+    case .identityNotFound: 29
+    case .unknownField: 30
+    case .consentRequired: 31
+    case .cloneLimitReached: 32
+    case .catalogueNotFound: 33
+    case .providerUnavailable: 34
+    case .nothingToRetry: 35
+    case .recordingNotFound: 36
+    case .busy: 37
+    case .quotaExceeded: 38
+    case .tooManyWatchers: 39
+    case .unrecognized(let number): number
+    }
+  }
+
+  /// The names and numbers of this enum.
+  public static let descriptor: EnumDescriptor = .init(
+    "parley.onboarding.v1.ErrorReason",
+    [
+      (0, "ERROR_REASON_UNSPECIFIED"),
+      (1, "ERROR_REASON_INVALID_ARGUMENT"),
+      (2, "ERROR_REASON_REQUEST_TOO_LARGE"),
+      (3, "ERROR_REASON_AUDIO_TOO_LARGE"),
+      (4, "ERROR_REASON_AUDIO_EMPTY"),
+      (5, "ERROR_REASON_AUDIO_UNKNOWN_FORMAT"),
+      (6, "ERROR_REASON_AUDIO_TYPE_MISMATCH"),
+      (7, "ERROR_REASON_AUDIO_UNREADABLE"),
+      (8, "ERROR_REASON_AUDIO_HAS_VIDEO"),
+      (9, "ERROR_REASON_AUDIO_TOO_LONG"),
+      (10, "ERROR_REASON_AUDIO_TOO_EXPENSIVE"),
+      (11, "ERROR_REASON_AUDIO_UNKNOWN_REFERENCE"),
+      (12, "ERROR_REASON_AUDIO_NOT_A_DATA_URL"),
+      (13, "ERROR_REASON_AUDIO_NO_COMMA"),
+      (14, "ERROR_REASON_AUDIO_HEADER_TOO_LONG"),
+      (15, "ERROR_REASON_AUDIO_INVALID_MEDIA_TYPE"),
+      (16, "ERROR_REASON_AUDIO_INVALID_PARAMETER"),
+      (17, "ERROR_REASON_AUDIO_NOT_BASE64"),
+      (18, "ERROR_REASON_AUDIO_INVALID_BASE64"),
+      (19, "ERROR_REASON_SUBMISSION_RUNNING"),
+      (20, "ERROR_REASON_ANSWERS_CHANGED"),
+      (21, "ERROR_REASON_ACCOUNT_DELETED"),
+      (22, "ERROR_REASON_IDEMPOTENCY_KEY_REUSED"),
+      (23, "ERROR_REASON_NO_ANSWERS"),
+      (24, "ERROR_REASON_SUBMISSION_NOT_FOUND"),
+      (25, "ERROR_REASON_UPLOAD_NOT_FOUND"),
+      (26, "ERROR_REASON_WRONG_OFFSET"),
+      (27, "ERROR_REASON_DIGEST_MISMATCH"),
+      (28, "ERROR_REASON_PROGRESS_NOT_FOUND"),
+      (29, "ERROR_REASON_IDENTITY_NOT_FOUND"),
+      (30, "ERROR_REASON_UNKNOWN_FIELD"),
+      (31, "ERROR_REASON_CONSENT_REQUIRED"),
+      (32, "ERROR_REASON_CLONE_LIMIT_REACHED"),
+      (33, "ERROR_REASON_CATALOGUE_NOT_FOUND"),
+      (34, "ERROR_REASON_PROVIDER_UNAVAILABLE"),
+      (35, "ERROR_REASON_NOTHING_TO_RETRY"),
+      (36, "ERROR_REASON_RECORDING_NOT_FOUND"),
+      (37, "ERROR_REASON_BUSY"),
+      (38, "ERROR_REASON_QUOTA_EXCEEDED"),
+      (39, "ERROR_REASON_TOO_MANY_WATCHERS"),
+    ]
+  )
+}
+
 /// Asks for the steps.
 public struct ListStepsRequest: Message {
   /// The version of the catalogue; 0 means the newest.
@@ -163,14 +392,14 @@ public struct OnboardingStep: Message {
   public var number: Int32 = 0
   /// The part of the conversation that it belongs to: `FINAL_OATH`.
   public var phase: String = ""
-  /// How it is answered: `voice`, `text`, `choice`, `dual_sliders`, `time_window_picker`, `long_press_activate`, `explanation`,
-  /// `timezone_selection`.
+  /// How it is answered: `voice`, `text`, `choice`, `dual_sliders`, `time_window_picker`, `time_picker`, `long_press_activate`,
+  /// `timezone_selection`; or not at all: `explanation`, `visual_commitment_summary`.
   public var type: String = ""
   /// What the answer is kept as; empty for a step that takes none.
   public var dbFields: [String] = []
   /// What can be chosen.
   public var options: [String] = []
-  /// How long a recording is at least; absent for steps that are not spoken.
+  /// How long a recording is at least, or something is held down; absent for steps that have no such time.
   public var minimumDuration: GoogleProtobuf.Duration?
   /// What it is about, in a few words, for those who write the prompt.
   public var topic: String = ""
@@ -259,7 +488,7 @@ public struct OnboardingState: Message {
   public var completedAt: String?
   /// The person's name; that of step 3 otherwise.
   public var userName: String?
-  /// The evening call: `20:30` or `20:30-21:00`; that of step 37 otherwise.
+  /// The evening call: `20:30` or `20:30-21:00`. The answer to the step that asks for it (step 37) goes before it.
   public var callTime: String?
   /// The person's time zone, an IANA identifier.
   public var userTimezone: String?
@@ -409,10 +638,10 @@ public struct OnboardingState: Message {
 
 /// One answer.
 public struct OnboardingAnswer: Message {
-  /// How it was given: `voice`, `text`, `choice`, `dual_sliders`, …
+  /// How it was given: `voice`, `text`, `choice`, `dual_sliders`, … At most 32 bytes.
   public var type: String = ""
-  /// The answer: text, a data URL of a recording (`data:audio/m4a;base64,…`), a reference to an uploaded one (`recording:` and its
-  /// SHA-256), or an object or a list where that is what an app sends.
+  /// The answer: text of at most 64 KiB without U+0000, a data URL of a recording (`data:audio/m4a;base64,…`, at most 10 MiB decoded), a
+  /// reference to an uploaded one (`recording:` and its SHA-256), or an object or a list where that is what an app sends.
   public var value: GoogleProtobuf.Value?
   /// When it was given, ISO 8601.
   public var timestamp: String = ""
@@ -422,7 +651,7 @@ public struct OnboardingAnswer: Message {
   public var duration: Double?
   /// How large the recording is, in bytes.
   public var audioFileSize: Int64?
-  /// What the recording is: `m4a`.
+  /// What the recording is: `m4a`. At most 32 bytes.
   public var audioFormat: String?
   /// What the answer is kept as, at most 8 names of at most 64 bytes; by the catalogue otherwise.
   public var dbField: [String] = []
@@ -1515,7 +1744,9 @@ public struct IdentityExtraction: Message {
   public var fieldsExtracted: Int32 = 0
   /// How many recordings have words.
   public var voiceTranscribed: Int32 = 0
-  /// Why there is none, in a word: `in_progress`, `no_identity_data`.
+  /// Why there is none, in a word: `in_progress`; `no_identity_data` where no answer says anything; `pending` where it is to be tried
+  /// again; `not_configured`; what a model did instead, `refused_by_model`, `answer_truncated`, `answer_filtered`, `answer_malformed`; or
+  /// why its provider did nothing, `rate_limited`, `quota_exceeded`, `unauthorized`, `server_failed`, … There may be others later.
   public var error: String?
   /// Fields that came over the wire and that this version does not know.
   public var unknownFields = UnknownFields()
@@ -1625,7 +1856,7 @@ public struct VoiceCloneResult: Message {
   public var success: Bool = false
   /// Its identifier at the provider.
   public var voiceID: String?
-  /// Why there is none, in a word: `in_progress`, `no_consent`, `too_little_audio`.
+  /// Why there is none, in a word: `in_progress`, `no_consent`, or one of `Voice.failure`.
   public var error: String?
   /// Fields that came over the wire and that this version does not know.
   public var unknownFields = UnknownFields()
@@ -1777,7 +2008,9 @@ public struct Submission: Message {
 public struct SubmissionWarning: Message {
   /// The step; 0 where it is none's.
   public var step: Int32 = 0
-  /// Why, in a word: `audio_invalid_base64`, `transcription_failed`.
+  /// Why, in a word. A recording that could not be taken, so that its answer is kept as it came: one of the `AUDIO_…` of `ErrorReason` in
+  /// small letters. One that was: `audio_not_stored` (the object store is away), `transcription_failed`. Of no step: `extraction_failed`,
+  /// `voice_clone_failed`. There may be others later.
   public var reason: String = ""
   /// The same in a sentence.
   public var message: String = ""
@@ -2034,7 +2267,7 @@ public struct ReExtractResponse: Message {
   public var success: Bool = false
   /// How many of the 60 fields have a value.
   public var fieldsExtracted: Int32 = 0
-  /// Why there is none.
+  /// Why there is none, or why the newest attempt did not succeed, in a word: as `IdentityExtraction.error`.
   public var error: String?
   /// When.
   public var extractedAt: GoogleProtobuf.Timestamp?
@@ -2204,6 +2437,8 @@ public struct TranscribeResponse: Message {
 /// and a voice is made of them for those who agreed.
 ///
 /// What is answered with success is durable. What follows is work that goes on whatever fails: see `Submission`.
+///
+/// A refusal carries a `google.rpc.ErrorInfo` whose reason is one of `ErrorReason`.
 public enum OnboardingService {
   /// The service's name, methods and file.
   public static let descriptor: ServiceDescriptor = .init(name: "parley.onboarding.v1.OnboardingService", methods: [Methods.listSteps.info, Methods.saveAnswer.info, Methods.getProgress.info, Methods.saveAnonymousProgress.info, Methods.getAnonymousProgress.info, Methods.claimAnonymousProgress.info, Methods.uploadRecording.info, Methods.getUpload.info, Methods.complete.info, Methods.getSubmission.info, Methods.watchSubmission.info, Methods.reExtract.info, Methods.transcribe.info], file: file)
@@ -2219,6 +2454,7 @@ public enum OnboardingService {
       limits: [MethodLimit("steps", per: .address, perMinute: 120, burst: 60, failsOpen: true)]
     )
     /// Keeps one answer of the caller's. A later one to the same step takes its place; an earlier one that comes late changes nothing.
+    /// ABORTED `SUBMISSION_RUNNING` while a submission is being worked on. A message has at most 16 MiB.
     public static let saveAnswer: MethodDescriptor<SaveAnswerRequest, SaveAnswerResponse> = .init(
       service: "parley.onboarding.v1.OnboardingService", name: "SaveAnswer", kind: .unary, access: .session, idempotency: .idempotent,
       limits: [MethodLimit("answers", per: .user, perMinute: 240, burst: 120)]
@@ -2237,7 +2473,8 @@ public enum OnboardingService {
       service: "parley.onboarding.v1.OnboardingService", name: "GetAnonymousProgress", kind: .unary, access: .public,
       limits: [MethodLimit("anonymous-progress", per: .address, perMinute: 120, burst: 60)]
     )
-    /// Makes what was kept under a key the caller's own. Of two answers to one step the later one stays.
+    /// Makes what was kept under a key the caller's own. Of two answers to one step the later one stays. ABORTED `SUBMISSION_RUNNING` while
+    /// a submission is being worked on.
     public static let claimAnonymousProgress: MethodDescriptor<ClaimAnonymousProgressRequest, ClaimAnonymousProgressResponse> = .init(
       service: "parley.onboarding.v1.OnboardingService", name: "ClaimAnonymousProgress", kind: .unary, access: .session, idempotency: .idempotent,
       limits: [MethodLimit("claims", per: .user, perMinute: 30, burst: 15)]
@@ -2270,13 +2507,14 @@ public enum OnboardingService {
       service: "parley.onboarding.v1.OnboardingService", name: "WatchSubmission", kind: .serverStreaming, access: .session, idempotency: .noSideEffects,
       limits: [MethodLimit("watches", per: .user, perMinute: 60, burst: 30)]
     )
-    /// Has the caller's stored answers understood once more. NOT_FOUND when there are none;
-    /// ABORTED `ANSWERS_CHANGED` when newer ones came meanwhile.
+    /// Has the caller's stored answers understood once more. NOT_FOUND `NO_ANSWERS` when there are none; ABORTED `SUBMISSION_RUNNING` while a
+    /// submission is being worked on, and `ANSWERS_CHANGED` when newer ones came meanwhile.
     public static let reExtract: MethodDescriptor<ReExtractRequest, ReExtractResponse> = .init(
       service: "parley.onboarding.v1.OnboardingService", name: "ReExtract", kind: .unary, access: .subscribed, idempotency: .idempotent,
       limits: [MethodLimit("extractions", per: .user, perMinute: 1, burst: 5)]
     )
-    /// Writes down what is said in a recording of up to 25 MiB less 4 KiB. Nothing of it is kept.
+    /// Writes down what is said in a recording of up to 25 MiB less 4 KiB. Nothing of it is kept. UNAVAILABLE `PROVIDER_UNAVAILABLE` whatever
+    /// keeps the provider from doing it: the recording itself is told apart.
     public static let transcribe: MethodDescriptor<TranscribeRequest, TranscribeResponse> = .init(
       service: "parley.onboarding.v1.OnboardingService", name: "Transcribe", kind: .unary, access: .subscribed, idempotency: .noSideEffects,
       limits: [MethodLimit("transcriptions", per: .user, perMinute: 6, burst: 12)]
@@ -2288,6 +2526,7 @@ public enum OnboardingService {
     /// Lists the steps, in their order.
     func listSteps(_ request: consuming ListStepsRequest, _ call: CallContext) async throws -> ListStepsResponse
     /// Keeps one answer of the caller's. A later one to the same step takes its place; an earlier one that comes late changes nothing.
+    /// ABORTED `SUBMISSION_RUNNING` while a submission is being worked on. A message has at most 16 MiB.
     func saveAnswer(_ request: consuming SaveAnswerRequest, _ call: CallContext) async throws -> SaveAnswerResponse
     /// Tells what the caller has answered so far.
     func getProgress(_ request: consuming GetProgressRequest, _ call: CallContext) async throws -> GetProgressResponse
@@ -2295,7 +2534,8 @@ public enum OnboardingService {
     func saveAnonymousProgress(_ request: consuming SaveAnonymousProgressRequest, _ call: CallContext) async throws -> SaveAnonymousProgressResponse
     /// Tells what was kept under a key. It is not called by GET: the key belongs in no URL.
     func getAnonymousProgress(_ request: consuming GetAnonymousProgressRequest, _ call: CallContext) async throws -> GetAnonymousProgressResponse
-    /// Makes what was kept under a key the caller's own. Of two answers to one step the later one stays.
+    /// Makes what was kept under a key the caller's own. Of two answers to one step the later one stays. ABORTED `SUBMISSION_RUNNING` while
+    /// a submission is being worked on.
     func claimAnonymousProgress(_ request: consuming ClaimAnonymousProgressRequest, _ call: CallContext) async throws -> ClaimAnonymousProgressResponse
     /// Takes a recording of up to 10 MiB in pieces. A stream that broke is resumed: `GetUpload` tells how far it had come.
     func uploadRecording(_ requests: RequestStream<UploadRecordingRequest>, _ call: CallContext) async throws -> UploadRecordingResponse
@@ -2311,10 +2551,11 @@ public enum OnboardingService {
     func getSubmission(_ request: consuming GetSubmissionRequest, _ call: CallContext) async throws -> GetSubmissionResponse
     /// Tells it as it goes on, and ends with the work. A stream that broke goes on behind the place that it had come to.
     func watchSubmission(_ request: WatchSubmissionRequest, _ responses: ResponseWriter<WatchSubmissionResponse>, _ call: CallContext) async throws
-    /// Has the caller's stored answers understood once more. NOT_FOUND when there are none;
-    /// ABORTED `ANSWERS_CHANGED` when newer ones came meanwhile.
+    /// Has the caller's stored answers understood once more. NOT_FOUND `NO_ANSWERS` when there are none; ABORTED `SUBMISSION_RUNNING` while a
+    /// submission is being worked on, and `ANSWERS_CHANGED` when newer ones came meanwhile.
     func reExtract(_ request: consuming ReExtractRequest, _ call: CallContext) async throws -> ReExtractResponse
-    /// Writes down what is said in a recording of up to 25 MiB less 4 KiB. Nothing of it is kept.
+    /// Writes down what is said in a recording of up to 25 MiB less 4 KiB. Nothing of it is kept. UNAVAILABLE `PROVIDER_UNAVAILABLE` whatever
+    /// keeps the provider from doing it: the recording itself is told apart.
     func transcribe(_ request: consuming TranscribeRequest, _ call: CallContext) async throws -> TranscribeResponse
   }
 
@@ -2351,6 +2592,7 @@ public enum OnboardingService {
     }
 
     /// Keeps one answer of the caller's. A later one to the same step takes its place; an earlier one that comes late changes nothing.
+    /// ABORTED `SUBMISSION_RUNNING` while a submission is being worked on. A message has at most 16 MiB.
     public func saveAnswer(_ request: SaveAnswerRequest = .init(), options: CallOptions = .init()) async throws(RPCError) -> SaveAnswerResponse {
       try await channel.unary(Methods.saveAnswer, request, options).message
     }
@@ -2370,7 +2612,8 @@ public enum OnboardingService {
       try await channel.unary(Methods.getAnonymousProgress, request, options).message
     }
 
-    /// Makes what was kept under a key the caller's own. Of two answers to one step the later one stays.
+    /// Makes what was kept under a key the caller's own. Of two answers to one step the later one stays. ABORTED `SUBMISSION_RUNNING` while
+    /// a submission is being worked on.
     public func claimAnonymousProgress(_ request: ClaimAnonymousProgressRequest = .init(), options: CallOptions = .init()) async throws(RPCError) -> ClaimAnonymousProgressResponse {
       try await channel.unary(Methods.claimAnonymousProgress, request, options).message
     }
@@ -2404,13 +2647,14 @@ public enum OnboardingService {
       try await channel.serverStreaming(Methods.watchSubmission, request, options, body)
     }
 
-    /// Has the caller's stored answers understood once more. NOT_FOUND when there are none;
-    /// ABORTED `ANSWERS_CHANGED` when newer ones came meanwhile.
+    /// Has the caller's stored answers understood once more. NOT_FOUND `NO_ANSWERS` when there are none; ABORTED `SUBMISSION_RUNNING` while a
+    /// submission is being worked on, and `ANSWERS_CHANGED` when newer ones came meanwhile.
     public func reExtract(_ request: ReExtractRequest = .init(), options: CallOptions = .init()) async throws(RPCError) -> ReExtractResponse {
       try await channel.unary(Methods.reExtract, request, options).message
     }
 
-    /// Writes down what is said in a recording of up to 25 MiB less 4 KiB. Nothing of it is kept.
+    /// Writes down what is said in a recording of up to 25 MiB less 4 KiB. Nothing of it is kept. UNAVAILABLE `PROVIDER_UNAVAILABLE` whatever
+    /// keeps the provider from doing it: the recording itself is told apart.
     public func transcribe(_ request: TranscribeRequest = .init(), options: CallOptions = .init()) async throws(RPCError) -> TranscribeResponse {
       try await channel.unary(Methods.transcribe, request, options).message
     }
@@ -2497,28 +2741,44 @@ extension FileDescriptor {
       ZHVyYXRpb24YBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25SCGR1cmF0aW9uQggKBl9lcnJvciqQAgoPU3VibWlzc2lvblN0YWdlEiAKHFNV\
       Qk1JU1NJT05fU1RBR0VfVU5TUEVDSUZJRUQQABIdChlTVUJNSVNTSU9OX1NUQUdFX1JFQ0VJVkVEEAESIgoeU1VCTUlTU0lPTl9TVEFHRV9TVE9SSU5H\
       X0FVRElPEAISIQodU1VCTUlTU0lPTl9TVEFHRV9UUkFOU0NSSUJJTkcQAxIfChtTVUJNSVNTSU9OX1NUQUdFX0VYVFJBQ1RJTkcQBBIcChhTVUJNSVNT\
-      SU9OX1NUQUdFX0NMT05JTkcQBRIZChVTVUJNSVNTSU9OX1NUQUdFX0RPTkUQBhIbChdTVUJNSVNTSU9OX1NUQUdFX0ZBSUxFRBAHMtUNChFPbmJvYXJk\
-      aW5nU2VydmljZRJ4CglMaXN0U3RlcHMSJi5wYXJsZXkub25ib2FyZGluZy52MS5MaXN0U3RlcHNSZXF1ZXN0GicucGFybGV5Lm9uYm9hcmRpbmcudjEu\
-      TGlzdFN0ZXBzUmVzcG9uc2UiGpACAYi1GAGStRgPCAIQeBg8IAEqBXN0ZXBzEnwKClNhdmVBbnN3ZXISJy5wYXJsZXkub25ib2FyZGluZy52MS5TYXZl\
-      QW5zd2VyUmVxdWVzdBooLnBhcmxleS5vbmJvYXJkaW5nLnYxLlNhdmVBbnN3ZXJSZXNwb25zZSIbkAICiLUYBJK1GBAIARDwARh4KgdhbnN3ZXJzEmsK\
-      C0dldFByb2dyZXNzEigucGFybGV5Lm9uYm9hcmRpbmcudjEuR2V0UHJvZ3Jlc3NSZXF1ZXN0GikucGFybGV5Lm9uYm9hcmRpbmcudjEuR2V0UHJvZ3Jl\
-      c3NSZXNwb25zZSIHkAIBiLUYBBKiAQoVU2F2ZUFub255bW91c1Byb2dyZXNzEjIucGFybGV5Lm9uYm9hcmRpbmcudjEuU2F2ZUFub255bW91c1Byb2dy\
-      ZXNzUmVxdWVzdBozLnBhcmxleS5vbmJvYXJkaW5nLnYxLlNhdmVBbm9ueW1vdXNQcm9ncmVzc1Jlc3BvbnNlIiCItRgBkrUYGAgCEAoYHioQYW5vbnlt\
-      b3VzLXdyaXRlcxKhAQoUR2V0QW5vbnltb3VzUHJvZ3Jlc3MSMS5wYXJsZXkub25ib2FyZGluZy52MS5HZXRBbm9ueW1vdXNQcm9ncmVzc1JlcXVlc3Qa\
-      Mi5wYXJsZXkub25ib2FyZGluZy52MS5HZXRBbm9ueW1vdXNQcm9ncmVzc1Jlc3BvbnNlIiKItRgBkrUYGggCEHgYPCoSYW5vbnltb3VzLXByb2dyZXNz\
-      Ep4BChZDbGFpbUFub255bW91c1Byb2dyZXNzEjMucGFybGV5Lm9uYm9hcmRpbmcudjEuQ2xhaW1Bbm9ueW1vdXNQcm9ncmVzc1JlcXVlc3QaNC5wYXJs\
-      ZXkub25ib2FyZGluZy52MS5DbGFpbUFub255bW91c1Byb2dyZXNzUmVzcG9uc2UiGZACAoi1GASStRgOCAEQHhgPKgZjbGFpbXMSjAEKD1VwbG9hZFJl\
-      Y29yZGluZxIsLnBhcmxleS5vbmJvYXJkaW5nLnYxLlVwbG9hZFJlY29yZGluZ1JlcXVlc3QaLS5wYXJsZXkub25ib2FyZGluZy52MS5VcGxvYWRSZWNv\
-      cmRpbmdSZXNwb25zZSIakAICiLUYBJK1GA8IARB4GDwqB3VwbG9hZHMoARJlCglHZXRVcGxvYWQSJi5wYXJsZXkub25ib2FyZGluZy52MS5HZXRVcGxv\
-      YWRSZXF1ZXN0GicucGFybGV5Lm9uYm9hcmRpbmcudjEuR2V0VXBsb2FkUmVzcG9uc2UiB5ACAYi1GAQSdgoIQ29tcGxldGUSJS5wYXJsZXkub25ib2Fy\
-      ZGluZy52MS5Db21wbGV0ZVJlcXVlc3QaJi5wYXJsZXkub25ib2FyZGluZy52MS5Db21wbGV0ZVJlc3BvbnNlIhuQAgKItRgFkrUYEAgBEB4YDyoIY29t\
-      cGxldGUScQoNR2V0U3VibWlzc2lvbhIqLnBhcmxleS5vbmJvYXJkaW5nLnYxLkdldFN1Ym1pc3Npb25SZXF1ZXN0GisucGFybGV5Lm9uYm9hcmRpbmcu\
-      djEuR2V0U3VibWlzc2lvblJlc3BvbnNlIgeQAgGItRgEEowBCg9XYXRjaFN1Ym1pc3Npb24SLC5wYXJsZXkub25ib2FyZGluZy52MS5XYXRjaFN1Ym1p\
-      c3Npb25SZXF1ZXN0Gi0ucGFybGV5Lm9uYm9hcmRpbmcudjEuV2F0Y2hTdWJtaXNzaW9uUmVzcG9uc2UiGpACAYi1GASStRgPCAEQPBgeKgd3YXRjaGVz\
-      MAESfAoJUmVFeHRyYWN0EiYucGFybGV5Lm9uYm9hcmRpbmcudjEuUmVFeHRyYWN0UmVxdWVzdBonLnBhcmxleS5vbmJvYXJkaW5nLnYxLlJlRXh0cmFj\
-      dFJlc3BvbnNlIh6QAgKItRgFkrUYEwgBEAEYBSoLZXh0cmFjdGlvbnMSggEKClRyYW5zY3JpYmUSJy5wYXJsZXkub25ib2FyZGluZy52MS5UcmFuc2Ny\
-      aWJlUmVxdWVzdBooLnBhcmxleS5vbmJvYXJkaW5nLnYxLlRyYW5zY3JpYmVSZXNwb25zZSIhkAIBiLUYBZK1GBYIARAGGAwqDnRyYW5zY3JpcHRpb25z\
-      YgZwcm90bzM=
+      SU9OX1NUQUdFX0NMT05JTkcQBRIZChVTVUJNSVNTSU9OX1NUQUdFX0RPTkUQBhIbChdTVUJNSVNTSU9OX1NUQUdFX0ZBSUxFRBAHKqMLCgtFcnJvclJl\
+      YXNvbhIcChhFUlJPUl9SRUFTT05fVU5TUEVDSUZJRUQQABIhCh1FUlJPUl9SRUFTT05fSU5WQUxJRF9BUkdVTUVOVBABEiIKHkVSUk9SX1JFQVNPTl9S\
+      RVFVRVNUX1RPT19MQVJHRRACEiAKHEVSUk9SX1JFQVNPTl9BVURJT19UT09fTEFSR0UQAxIcChhFUlJPUl9SRUFTT05fQVVESU9fRU1QVFkQBBIlCiFF\
+      UlJPUl9SRUFTT05fQVVESU9fVU5LTk9XTl9GT1JNQVQQBRIkCiBFUlJPUl9SRUFTT05fQVVESU9fVFlQRV9NSVNNQVRDSBAGEiEKHUVSUk9SX1JFQVNP\
+      Tl9BVURJT19VTlJFQURBQkxFEAcSIAocRVJST1JfUkVBU09OX0FVRElPX0hBU19WSURFTxAIEh8KG0VSUk9SX1JFQVNPTl9BVURJT19UT09fTE9ORxAJ\
+      EiQKIEVSUk9SX1JFQVNPTl9BVURJT19UT09fRVhQRU5TSVZFEAoSKAokRVJST1JfUkVBU09OX0FVRElPX1VOS05PV05fUkVGRVJFTkNFEAsSJQohRVJS\
+      T1JfUkVBU09OX0FVRElPX05PVF9BX0RBVEFfVVJMEAwSHwobRVJST1JfUkVBU09OX0FVRElPX05PX0NPTU1BEA0SJgoiRVJST1JfUkVBU09OX0FVRElP\
+      X0hFQURFUl9UT09fTE9ORxAOEikKJUVSUk9SX1JFQVNPTl9BVURJT19JTlZBTElEX01FRElBX1RZUEUQDxIoCiRFUlJPUl9SRUFTT05fQVVESU9fSU5W\
+      QUxJRF9QQVJBTUVURVIQEBIhCh1FUlJPUl9SRUFTT05fQVVESU9fTk9UX0JBU0U2NBAREiUKIUVSUk9SX1JFQVNPTl9BVURJT19JTlZBTElEX0JBU0U2\
+      NBASEiMKH0VSUk9SX1JFQVNPTl9TVUJNSVNTSU9OX1JVTk5JTkcQExIgChxFUlJPUl9SRUFTT05fQU5TV0VSU19DSEFOR0VEEBQSIAocRVJST1JfUkVB\
+      U09OX0FDQ09VTlRfREVMRVRFRBAVEicKI0VSUk9SX1JFQVNPTl9JREVNUE9URU5DWV9LRVlfUkVVU0VEEBYSGwoXRVJST1JfUkVBU09OX05PX0FOU1dF\
+      UlMQFxIlCiFFUlJPUl9SRUFTT05fU1VCTUlTU0lPTl9OT1RfRk9VTkQQGBIhCh1FUlJPUl9SRUFTT05fVVBMT0FEX05PVF9GT1VORBAZEh0KGUVSUk9S\
+      X1JFQVNPTl9XUk9OR19PRkZTRVQQGhIgChxFUlJPUl9SRUFTT05fRElHRVNUX01JU01BVENIEBsSIwofRVJST1JfUkVBU09OX1BST0dSRVNTX05PVF9G\
+      T1VORBAcEiMKH0VSUk9SX1JFQVNPTl9JREVOVElUWV9OT1RfRk9VTkQQHRIeChpFUlJPUl9SRUFTT05fVU5LTk9XTl9GSUVMRBAeEiEKHUVSUk9SX1JF\
+      QVNPTl9DT05TRU5UX1JFUVVJUkVEEB8SJAogRVJST1JfUkVBU09OX0NMT05FX0xJTUlUX1JFQUNIRUQQIBIkCiBFUlJPUl9SRUFTT05fQ0FUQUxPR1VF\
+      X05PVF9GT1VORBAhEiUKIUVSUk9SX1JFQVNPTl9QUk9WSURFUl9VTkFWQUlMQUJMRRAiEiEKHUVSUk9SX1JFQVNPTl9OT1RISU5HX1RPX1JFVFJZECMS\
+      JAogRVJST1JfUkVBU09OX1JFQ09SRElOR19OT1RfRk9VTkQQJBIVChFFUlJPUl9SRUFTT05fQlVTWRAlEh8KG0VSUk9SX1JFQVNPTl9RVU9UQV9FWENF\
+      RURFRBAmEiIKHkVSUk9SX1JFQVNPTl9UT09fTUFOWV9XQVRDSEVSUxAnMtUNChFPbmJvYXJkaW5nU2VydmljZRJ4CglMaXN0U3RlcHMSJi5wYXJsZXku\
+      b25ib2FyZGluZy52MS5MaXN0U3RlcHNSZXF1ZXN0GicucGFybGV5Lm9uYm9hcmRpbmcudjEuTGlzdFN0ZXBzUmVzcG9uc2UiGpACAYi1GAGStRgPCAIQ\
+      eBg8IAEqBXN0ZXBzEnwKClNhdmVBbnN3ZXISJy5wYXJsZXkub25ib2FyZGluZy52MS5TYXZlQW5zd2VyUmVxdWVzdBooLnBhcmxleS5vbmJvYXJkaW5n\
+      LnYxLlNhdmVBbnN3ZXJSZXNwb25zZSIbkAICiLUYBJK1GBAIARDwARh4KgdhbnN3ZXJzEmsKC0dldFByb2dyZXNzEigucGFybGV5Lm9uYm9hcmRpbmcu\
+      djEuR2V0UHJvZ3Jlc3NSZXF1ZXN0GikucGFybGV5Lm9uYm9hcmRpbmcudjEuR2V0UHJvZ3Jlc3NSZXNwb25zZSIHkAIBiLUYBBKiAQoVU2F2ZUFub255\
+      bW91c1Byb2dyZXNzEjIucGFybGV5Lm9uYm9hcmRpbmcudjEuU2F2ZUFub255bW91c1Byb2dyZXNzUmVxdWVzdBozLnBhcmxleS5vbmJvYXJkaW5nLnYx\
+      LlNhdmVBbm9ueW1vdXNQcm9ncmVzc1Jlc3BvbnNlIiCItRgBkrUYGAgCEAoYHioQYW5vbnltb3VzLXdyaXRlcxKhAQoUR2V0QW5vbnltb3VzUHJvZ3Jl\
+      c3MSMS5wYXJsZXkub25ib2FyZGluZy52MS5HZXRBbm9ueW1vdXNQcm9ncmVzc1JlcXVlc3QaMi5wYXJsZXkub25ib2FyZGluZy52MS5HZXRBbm9ueW1v\
+      dXNQcm9ncmVzc1Jlc3BvbnNlIiKItRgBkrUYGggCEHgYPCoSYW5vbnltb3VzLXByb2dyZXNzEp4BChZDbGFpbUFub255bW91c1Byb2dyZXNzEjMucGFy\
+      bGV5Lm9uYm9hcmRpbmcudjEuQ2xhaW1Bbm9ueW1vdXNQcm9ncmVzc1JlcXVlc3QaNC5wYXJsZXkub25ib2FyZGluZy52MS5DbGFpbUFub255bW91c1By\
+      b2dyZXNzUmVzcG9uc2UiGZACAoi1GASStRgOCAEQHhgPKgZjbGFpbXMSjAEKD1VwbG9hZFJlY29yZGluZxIsLnBhcmxleS5vbmJvYXJkaW5nLnYxLlVw\
+      bG9hZFJlY29yZGluZ1JlcXVlc3QaLS5wYXJsZXkub25ib2FyZGluZy52MS5VcGxvYWRSZWNvcmRpbmdSZXNwb25zZSIakAICiLUYBJK1GA8IARB4GDwq\
+      B3VwbG9hZHMoARJlCglHZXRVcGxvYWQSJi5wYXJsZXkub25ib2FyZGluZy52MS5HZXRVcGxvYWRSZXF1ZXN0GicucGFybGV5Lm9uYm9hcmRpbmcudjEu\
+      R2V0VXBsb2FkUmVzcG9uc2UiB5ACAYi1GAQSdgoIQ29tcGxldGUSJS5wYXJsZXkub25ib2FyZGluZy52MS5Db21wbGV0ZVJlcXVlc3QaJi5wYXJsZXku\
+      b25ib2FyZGluZy52MS5Db21wbGV0ZVJlc3BvbnNlIhuQAgKItRgFkrUYEAgBEB4YDyoIY29tcGxldGUScQoNR2V0U3VibWlzc2lvbhIqLnBhcmxleS5v\
+      bmJvYXJkaW5nLnYxLkdldFN1Ym1pc3Npb25SZXF1ZXN0GisucGFybGV5Lm9uYm9hcmRpbmcudjEuR2V0U3VibWlzc2lvblJlc3BvbnNlIgeQAgGItRgE\
+      EowBCg9XYXRjaFN1Ym1pc3Npb24SLC5wYXJsZXkub25ib2FyZGluZy52MS5XYXRjaFN1Ym1pc3Npb25SZXF1ZXN0Gi0ucGFybGV5Lm9uYm9hcmRpbmcu\
+      djEuV2F0Y2hTdWJtaXNzaW9uUmVzcG9uc2UiGpACAYi1GASStRgPCAEQPBgeKgd3YXRjaGVzMAESfAoJUmVFeHRyYWN0EiYucGFybGV5Lm9uYm9hcmRp\
+      bmcudjEuUmVFeHRyYWN0UmVxdWVzdBonLnBhcmxleS5vbmJvYXJkaW5nLnYxLlJlRXh0cmFjdFJlc3BvbnNlIh6QAgKItRgFkrUYEwgBEAEYBSoLZXh0\
+      cmFjdGlvbnMSggEKClRyYW5zY3JpYmUSJy5wYXJsZXkub25ib2FyZGluZy52MS5UcmFuc2NyaWJlUmVxdWVzdBooLnBhcmxleS5vbmJvYXJkaW5nLnYx\
+      LlRyYW5zY3JpYmVSZXNwb25zZSIhkAIBiLUYBZK1GBYIARAGGAwqDnRyYW5zY3JpcHRpb25zYgZwcm90bzM=
       """
   )
 }

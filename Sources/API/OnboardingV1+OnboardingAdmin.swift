@@ -416,11 +416,12 @@ public enum OnboardingAdminService {
     public static let retryTranscription: MethodDescriptor<RetryTranscriptionRequest, RetryTranscriptionResponse> = .init(
       service: "parley.onboarding.v1.OnboardingAdminService", name: "RetryTranscription", kind: .unary, access: .admin, idempotency: .idempotent
     )
-    /// Has somebody's answers understood once more.
+    /// Has somebody's answers understood once more. FAILED_PRECONDITION `NOTHING_TO_RETRY` where nobody has tried to understand them yet.
     public static let retryIdentityExtraction: MethodDescriptor<RetryIdentityExtractionRequest, RetryIdentityExtractionResponse> = .init(
       service: "parley.onboarding.v1.OnboardingAdminService", name: "RetryIdentityExtraction", kind: .unary, access: .admin, idempotency: .idempotent
     )
-    /// Has a voice made for somebody whose voice could not be made.
+    /// Has a voice made for somebody whose voice could not be made. FAILED_PRECONDITION `NOTHING_TO_RETRY` where there is one, and
+    /// `CONSENT_REQUIRED` where nobody agreed to one.
     public static let retryVoiceClone: MethodDescriptor<RetryVoiceCloneRequest, RetryVoiceCloneResponse> = .init(
       service: "parley.onboarding.v1.OnboardingAdminService", name: "RetryVoiceClone", kind: .unary, access: .admin, idempotency: .idempotent
     )
@@ -433,9 +434,10 @@ public enum OnboardingAdminService {
     /// Has recordings written down again whose words are missing: those that wait or failed, for whatever reason, and with `silent_too` those
     /// without speech.
     func retryTranscription(_ request: consuming RetryTranscriptionRequest, _ call: CallContext) async throws -> RetryTranscriptionResponse
-    /// Has somebody's answers understood once more.
+    /// Has somebody's answers understood once more. FAILED_PRECONDITION `NOTHING_TO_RETRY` where nobody has tried to understand them yet.
     func retryIdentityExtraction(_ request: consuming RetryIdentityExtractionRequest, _ call: CallContext) async throws -> RetryIdentityExtractionResponse
-    /// Has a voice made for somebody whose voice could not be made.
+    /// Has a voice made for somebody whose voice could not be made. FAILED_PRECONDITION `NOTHING_TO_RETRY` where there is one, and
+    /// `CONSENT_REQUIRED` where nobody agreed to one.
     func retryVoiceClone(_ request: consuming RetryVoiceCloneRequest, _ call: CallContext) async throws -> RetryVoiceCloneResponse
   }
 
@@ -468,12 +470,13 @@ public enum OnboardingAdminService {
       try await channel.unary(Methods.retryTranscription, request, options).message
     }
 
-    /// Has somebody's answers understood once more.
+    /// Has somebody's answers understood once more. FAILED_PRECONDITION `NOTHING_TO_RETRY` where nobody has tried to understand them yet.
     public func retryIdentityExtraction(_ request: RetryIdentityExtractionRequest = .init(), options: CallOptions = .init()) async throws(RPCError) -> RetryIdentityExtractionResponse {
       try await channel.unary(Methods.retryIdentityExtraction, request, options).message
     }
 
-    /// Has a voice made for somebody whose voice could not be made.
+    /// Has a voice made for somebody whose voice could not be made. FAILED_PRECONDITION `NOTHING_TO_RETRY` where there is one, and
+    /// `CONSENT_REQUIRED` where nobody agreed to one.
     public func retryVoiceClone(_ request: RetryVoiceCloneRequest = .init(), options: CallOptions = .init()) async throws(RPCError) -> RetryVoiceCloneResponse {
       try await channel.unary(Methods.retryVoiceClone, request, options).message
     }

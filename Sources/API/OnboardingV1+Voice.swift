@@ -74,7 +74,7 @@ public enum TranscriptionState: ProtoEnum {
   case noSpeech
   /// It is too short for anybody to say anything.
   case tooShort
-  /// It could not be written down; it is tried again.
+  /// It could not be written down. It is tried again in rounds within about a day, then when operators say so; a damaged file is not.
   case failed
   /// A number without a name in this version.
   case unrecognized(Int32)
@@ -189,7 +189,8 @@ public struct Voice: Message {
   public var state: VoiceState = VoiceState(rawValue: 0)
   /// Its identifier at the provider.
   public var voiceID: String = ""
-  /// Why there is none, in a word.
+  /// Why there is none, in a word: `too_little_audio`, `clone_limit_reached`, `not_configured`, `voice_withdrawn`, or why the provider made
+  /// none, `rate_limited`, `quota_exceeded`, `unauthorized`, `server_failed`, … There may be others later. Empty where nothing failed.
   public var failure: String = ""
   /// When the person agreed; absent when not, or no more.
   public var consentedAt: GoogleProtobuf.Timestamp?
@@ -408,7 +409,7 @@ public struct WithdrawVoiceConsentResponse: Message {
 
 /// Asks for a new voice.
 public struct CloneVoiceRequest: Message {
-  /// What makes it the same request when it is sent again.
+  /// What makes it the same request when it is sent again, also over plain HTTP, where the header `Idempotency-Key` says it.
   public var idempotencyKey: String = ""
   /// Fields that came over the wire and that this version does not know.
   public var unknownFields = UnknownFields()
@@ -568,7 +569,8 @@ public struct VoiceClip: Message {
   public var id: String = ""
   /// The step.
   public var stepID: Int32 = 0
-  /// Where it can be heard for 15 minutes; empty where the store makes no URLs.
+  /// Where it can be heard. With a store that makes URLs, as S3 does: one that serves whoever has it for 15 minutes. Otherwise, and until
+  /// the store has it, a path of this service, `/onboarding/recordings/ID`, which the caller gets with a session, by `Range` too.
   public var audioURL: String = ""
   /// What is said in it.
   public var transcription: String?
@@ -678,12 +680,12 @@ public enum VoiceService {
       limits: [MethodLimit("voice-consent", per: .user, perMinute: 30, burst: 15)]
     )
     /// Has a voice made anew of the stored recordings, once a calendar month at most, also where the one before was withdrawn; the first one
-    /// does not count. The old one is deleted.
+    /// does not count. The old one is deleted. RESOURCE_EXHAUSTED `CLONE_LIMIT_REACHED` until `Voice.next_clone_at`, which it says too.
     public static let cloneVoice: MethodDescriptor<CloneVoiceRequest, CloneVoiceResponse> = .init(
       service: "parley.onboarding.v1.VoiceService", name: "CloneVoice", kind: .unary, access: .subscribed,
       replay: MethodReplay(keptHours: 24, isKeyOptional: false) { $0.idempotencyKey }
     )
-    /// Lists the caller's recordings, each with a URL that serves for 15 minutes where the store can make one.
+    /// Lists the caller's recordings, each with where it can be heard.
     public static let listVoiceClips: MethodDescriptor<ListVoiceClipsRequest, ListVoiceClipsResponse> = .init(
       service: "parley.onboarding.v1.VoiceService", name: "ListVoiceClips", kind: .unary, access: .subscribed, idempotency: .noSideEffects,
       owners: { [$0.userID] }
@@ -699,9 +701,9 @@ public enum VoiceService {
     /// Records that the caller agrees no more. The voice is deleted at the provider, as often as it takes.
     func withdrawVoiceConsent(_ request: consuming WithdrawVoiceConsentRequest, _ call: CallContext) async throws -> WithdrawVoiceConsentResponse
     /// Has a voice made anew of the stored recordings, once a calendar month at most, also where the one before was withdrawn; the first one
-    /// does not count. The old one is deleted.
+    /// does not count. The old one is deleted. RESOURCE_EXHAUSTED `CLONE_LIMIT_REACHED` until `Voice.next_clone_at`, which it says too.
     func cloneVoice(_ request: consuming CloneVoiceRequest, _ call: CallContext) async throws -> CloneVoiceResponse
-    /// Lists the caller's recordings, each with a URL that serves for 15 minutes where the store can make one.
+    /// Lists the caller's recordings, each with where it can be heard.
     func listVoiceClips(_ request: consuming ListVoiceClipsRequest, _ call: CallContext) async throws -> ListVoiceClipsResponse
   }
 
@@ -740,12 +742,12 @@ public enum VoiceService {
     }
 
     /// Has a voice made anew of the stored recordings, once a calendar month at most, also where the one before was withdrawn; the first one
-    /// does not count. The old one is deleted.
+    /// does not count. The old one is deleted. RESOURCE_EXHAUSTED `CLONE_LIMIT_REACHED` until `Voice.next_clone_at`, which it says too.
     public func cloneVoice(_ request: CloneVoiceRequest = .init(), options: CallOptions = .init()) async throws(RPCError) -> CloneVoiceResponse {
       try await channel.unary(Methods.cloneVoice, request, options).message
     }
 
-    /// Lists the caller's recordings, each with a URL that serves for 15 minutes where the store can make one.
+    /// Lists the caller's recordings, each with where it can be heard.
     public func listVoiceClips(_ request: ListVoiceClipsRequest = .init(), options: CallOptions = .init()) async throws(RPCError) -> ListVoiceClipsResponse {
       try await channel.unary(Methods.listVoiceClips, request, options).message
     }

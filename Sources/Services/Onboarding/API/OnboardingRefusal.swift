@@ -1,5 +1,7 @@
 internal import ErrorReasons
+internal import MessagesCore
 internal import OnboardingDomain
+internal import ParleyAPI
 internal import RPC
 
 /// Why onboarding does not do what it was asked to.
@@ -28,6 +30,8 @@ enum OnboardingRefusal: Error, Sendable, Hashable {
   case noSubmission
   /// There is no such upload.
   case noUpload
+  /// There is no such recording.
+  case noRecording
   /// An upload goes on somewhere else.
   case wrongOffset(durable: Int64)
   /// What came is not what the device said.
@@ -40,14 +44,14 @@ enum OnboardingRefusal: Error, Sendable, Hashable {
   case noField
   /// The person has not agreed.
   case noConsent
-  /// The voice was made anew this month already.
-  case cloneUsedUp
+  /// The voice was made anew this month already; it may be again from `opening` on, as RFC 3339, which is in `wait`.
+  case cloneUsedUp(opening: String, wait: Duration)
   /// There is no such version of the catalogue.
   case noCatalogue
-  /// A provider did not answer.
+  /// A provider did not do what it was asked to.
   case providerUnavailable(word: String, retryAfter: Duration?)
-  /// The recording cannot be written down.
-  case notTranscribed(word: String)
+  /// What is to be tried again is done, or was never begun.
+  case nothingToRetry(String)
 
   static let domain = "parley.onboarding.v1"
 
@@ -60,38 +64,46 @@ enum OnboardingRefusal: Error, Sendable, Hashable {
     }
   }
 
-  private var facts: (code: StatusCode, reason: String, text: String) {
+  private var facts: (code: StatusCode, reason: OnboardingErrorReason, text: String) {
     switch self {
-    case .invalid(_, let text): (.invalidArgument, "INVALID_ARGUMENT", text)
+    case .invalid(_, let text): (.invalidArgument, .invalidArgument, text)
     case .badRecording(_, let word): (.invalidArgument, Self.reason(word), "the recording cannot be taken: \(word)")
-    case .running: (.aborted, "SUBMISSION_RUNNING", "other answers of yours are being worked on")
-    case .overtaken: (.aborted, "ANSWERS_CHANGED", "newer answers came meanwhile")
-    case .departed: (.unauthenticated, "ACCOUNT_DELETED", "the account is deleted")
-    case .busy: (.aborted, "BUSY", "something else of yours is being written")
-    case .overQuota(let text): (.resourceExhausted, "QUOTA_EXCEEDED", text)
-    case .tooManyWatchers: (.resourceExhausted, "TOO_MANY_WATCHERS", "the submission is watched by too many of yours")
-    case .keyReused: (.alreadyExists, "IDEMPOTENCY_KEY_REUSED", "the key was used with other answers")
-    case .noAnswers: (.notFound, "NO_ANSWERS", "there are no answers")
-    case .noSubmission: (.notFound, "SUBMISSION_NOT_FOUND", "there is no such submission")
-    case .noUpload: (.notFound, "UPLOAD_NOT_FOUND", "there is no such upload")
-    case .wrongOffset(let durable): (.outOfRange, "WRONG_OFFSET", "the upload goes on at \(durable)")
-    case .digestMismatch: (.invalidArgument, "DIGEST_MISMATCH", "the bytes do not have the digest that was announced")
-    case .noAnonymousRecord: (.notFound, "PROGRESS_NOT_FOUND", "nothing is kept under the key")
-    case .noIdentity: (.notFound, "IDENTITY_NOT_FOUND", "nothing is known yet")
-    case .noField: (.invalidArgument, "UNKNOWN_FIELD", "there is no such field")
-    case .noConsent: (.failedPrecondition, "CONSENT_REQUIRED", "a voice needs the person's consent")
-    case .cloneUsedUp: (.resourceExhausted, "CLONE_LIMIT_REACHED", "the voice was made anew this month already")
-    case .noCatalogue: (.notFound, "CATALOGUE_NOT_FOUND", "there is no such version of the catalogue")
-    case .providerUnavailable: (.unavailable, "PROVIDER_UNAVAILABLE", "the provider does not answer")
-    case .notTranscribed(let word): (.failedPrecondition, Self.reason(word), "the recording cannot be written down: \(word)")
+    case .running: (.aborted, .submissionRunning, "other answers of yours are being worked on")
+    case .overtaken: (.aborted, .answersChanged, "newer answers came meanwhile")
+    case .departed: (.unauthenticated, .accountDeleted, "the account is deleted")
+    case .busy: (.aborted, .busy, "something else of yours is being written")
+    case .overQuota(let text): (.resourceExhausted, .quotaExceeded, text)
+    case .tooManyWatchers: (.resourceExhausted, .tooManyWatchers, "the submission is watched by too many of yours")
+    case .keyReused: (.alreadyExists, .idempotencyKeyReused, "the key was used with other answers")
+    case .noAnswers: (.notFound, .noAnswers, "there are no answers")
+    case .noSubmission: (.notFound, .submissionNotFound, "there is no such submission")
+    case .noUpload: (.notFound, .uploadNotFound, "there is no such upload")
+    case .noRecording: (.notFound, .recordingNotFound, "there is no such recording")
+    case .wrongOffset(let durable): (.outOfRange, .wrongOffset, "the upload goes on at \(durable)")
+    case .digestMismatch: (.invalidArgument, .digestMismatch, "the bytes do not have the digest that was announced")
+    case .noAnonymousRecord: (.notFound, .progressNotFound, "nothing is kept under the key")
+    case .noIdentity: (.notFound, .identityNotFound, "nothing is known yet")
+    case .noField: (.invalidArgument, .unknownField, "there is no such field")
+    case .noConsent: (.failedPrecondition, .consentRequired, "a voice needs the person's consent")
+    case .cloneUsedUp: (.resourceExhausted, .cloneLimitReached, "the voice was made anew this month already")
+    case .noCatalogue: (.notFound, .catalogueNotFound, "there is no such version of the catalogue")
+    case .providerUnavailable: (.unavailable, .providerUnavailable, "the provider does not answer")
+    case .nothingToRetry(let text): (.failedPrecondition, .nothingToRetry, text)
     }
   }
 
-  private static func reason(_ word: String) -> String { word.uppercased().replacing("-", with: "_") }
+  /// The reason of a word for what is wrong with a recording: `audio_too_large`.
+  private static func reason(_ word: String) -> OnboardingErrorReason {
+    let number = OnboardingErrorReason.descriptor.number(of: prefix + word.uppercased())
+    return number.map { OnboardingErrorReason(rawValue: $0) } ?? .invalidArgument
+  }
+
+  private static let prefix = "ERROR_REASON_"
 
   /// The refusal as it is sent.
   var rpcError: RPCError {
     let (code, reason, text) = facts
+    let name = OnboardingErrorReason.descriptor.name(of: reason.rawValue) ?? Self.prefix
     var metadata: [String: String] = [:]
     var details: [ErrorDetail] = []
     switch self {
@@ -101,10 +113,13 @@ enum OnboardingRefusal: Error, Sendable, Hashable {
     case .wrongOffset(let durable): metadata["offset"] = "\(durable)"
     case .busy: details.append(.retryInfo(.seconds(1)))
     case .tooManyWatchers: details.append(.retryInfo(.seconds(30)))
+    case .cloneUsedUp(let opening, let wait):
+      metadata["next_clone_at"] = opening
+      details.append(.retryInfo(wait))
     case .providerUnavailable(_, let retryAfter): details.append(.retryInfo(retryAfter ?? .seconds(5)))
     default: break
     }
-    details.insert(.errorInfo(reason: reason, domain: Self.domain, metadata: metadata), at: 0)
-    return RPCError(code, text, details: details, cause: self)
+    let info = ErrorDetail.errorInfo(reason: String(name.dropFirst(Self.prefix.count)), domain: Self.domain, metadata: metadata)
+    return RPCError(code, text, details: [info] + details, cause: self)
   }
 }

@@ -39,6 +39,7 @@ struct ExtractionDesk: Sendable {
 struct TranscriptionDesk: Sendable {
   let inspector: any RecordingInspecting
   let transcriber: any Transcribing
+  let journal: PipelineJournal
   let now: @Sendable () -> Timestamp
 
   func words(of audio: [UInt8], declared: String) async throws -> TranscribeResponse {
@@ -54,12 +55,13 @@ struct TranscriptionDesk: Sendable {
     }
     do throws(ProviderFailure) { return try await words(of: sample) } catch {
       try Task.checkCancellation()
-      guard error.isTemporary || !error.reason.hasPrefix("audio_") else {
+      guard !RecordingDamage.words.contains(error.reason) else {
         throw OnboardingRefusal.badRecording(field: "audio", word: error.reason)
       }
-      throw error.isTemporary || error.reason == "not_configured"
-        ? OnboardingRefusal.providerUnavailable(word: error.reason, retryAfter: error.retryAfter)
-        : OnboardingRefusal.notTranscribed(word: error.reason)
+      // What else keeps it from being written down, a key that was refused or an account without money, is no fault of its sender's.
+      journal.failed("transcribe", error)
+      throw OnboardingRefusal.providerUnavailable(
+        word: error.reason, retryAfter: error.retryAfter ?? (error.isTemporary ? nil : .seconds(60)))
     }
   }
 

@@ -51,7 +51,7 @@ struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
           throw OnboardingRefusal.noConsent
         }
         // One that could not be made anew left the one before.
-        guard voice.state != .ready || !voice.failure.isEmpty else { return .init(isNew: false) }
+        guard voice.state != .ready || !voice.failure.isEmpty else { throw OnboardingRefusal.nothingToRetry("there is a voice") }
         try await voices.begin(of: user, recloning: false, at: now(), in: transaction)
         return .init(isNew: try await jobs.enqueue(try OnboardingJobs.clone(of: user), in: transaction).isNew)
       }
@@ -69,26 +69,29 @@ struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
       }
       return try await recordings.reopen(
         of: user, [.pending, .failed] + (silentToo ? [.noSpeech, .tooShort] : []), damagedToo: true, at: now(), in: transaction)
-    }.count
+    }?.count ?? 0
   }
 
   /// - Returns: Whether it was not being done already.
   func retryExtraction(of user: UUID) async throws -> Bool {
-    try await again(of: user) { transaction in
+    let made = try await again(of: user) { transaction in
       // An extraction that is called for is one that has not succeeded.
       try await identities.reopen(of: user, at: now(), in: transaction)
-    }.isNew
+    }
+    guard let made else { throw OnboardingRefusal.nothingToRetry("nobody has tried to understand the answers yet").rpcError }
+    return made.isNew
   }
 
+  /// - Returns: How much is tried again, and whether it was not being done already; nil where there is nothing.
   private func again(
     of user: UUID, _ change: (Transaction) async throws -> Int
-  ) async throws -> (count: Int, isNew: Bool) {
+  ) async throws -> (count: Int, isNew: Bool)? {
     try await refusing {
       try await submissions.entering(user) { transaction in
         guard let newest = try await submissions.newest(of: user, on: transaction) else { throw OnboardingRefusal.noSubmission }
         guard newest.doneAt != nil else { throw OnboardingRefusal.running(submission: newest.id.description) }
         let count = try await change(transaction)
-        guard count > 0 else { return (0, false) }
+        guard count > 0 else { return nil }
         let order = OnboardingJobs.Order(user: user, submission: newest.id, round: OnboardingJobs.operatorsRound)
         let job = try OnboardingJobs.process.job(order, uniqueKey: "\(newest.id)/operator", user: user)
         let made = try await jobs.enqueue(job, in: transaction)

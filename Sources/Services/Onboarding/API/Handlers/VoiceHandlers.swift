@@ -1,5 +1,6 @@
 internal import Blobs
 internal import Jobs
+internal import MessagesCore
 internal import OnboardingDomain
 internal import OnboardingStore
 internal import ParleyAPI
@@ -62,9 +63,7 @@ struct VoiceHandlers: VoiceService.Handlers {
           throw OnboardingRefusal.noConsent
         }
         let moment = now()
-        if known.isAnew, !CloneAllowance.isOpen(last: known.reclonedAt?.description, now: moment.description) {
-          throw OnboardingRefusal.cloneUsedUp
-        }
+        if known.isAnew { try Self.mustBeOpen(last: known.reclonedAt, at: moment) }
         if known.state != .cloning {
           try await voices.begin(of: user, recloning: true, at: moment, in: transaction)
         }
@@ -75,6 +74,13 @@ struct VoiceHandlers: VoiceService.Handlers {
         return answer
       }
     }
+  }
+
+  private static func mustBeOpen(last: Timestamp?, at now: Timestamp) throws(OnboardingRefusal) {
+    guard let last, !CloneAllowance.isOpen(last: last.description, now: now.description),
+      let text = CloneAllowance.opening(after: last.description), let opening = InternetTime.parse(text)
+    else { return }
+    throw .cloneUsedUp(opening: text, wait: .seconds(opening.seconds - now.seconds) - .microseconds(now.microsecondOfSecond))
   }
 
   func listVoiceClips(_ request: ListVoiceClipsRequest, _ call: CallContext) async throws -> ListVoiceClipsResponse {

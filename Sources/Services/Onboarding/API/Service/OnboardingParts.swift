@@ -60,11 +60,12 @@ struct OnboardingParts: Sendable {
     strangeTools.limits.duration = SubmissionLimits.strangersRecording
     let uploads = UploadStore(database)
     let quota = RecordingQuota(recordings: recordings, uploads: uploads)
+    let journal = PipelineJournal(context.log, context.metrics)
     let keeping = AnswerKeeping(recordings: recordings, quota: quota, now: now)
     pipeline = SubmissionPipeline(
       database: database, answers: answers, recordings: recordings, submissions: submissions, identities: identities,
       voices: voiceStore, works: WorkStore(), blobs: blobs, inspector: inspector, providers: providers, jobs: jobs,
-      steps: catalogues, journal: PipelineJournal(context.log, context.metrics), now: now)
+      steps: catalogues, journal: journal, now: now)
     let watch = SubmissionWatch(submissions: submissions, hub: hub)
     onboarding = OnboardingHandlers(
       catalogues: catalogues,
@@ -82,10 +83,10 @@ struct OnboardingParts: Sendable {
         submissions: submissions, recordings: recordings, identities: identities, voices: voiceStore),
       extraction: ExtractionDesk(
         answers: answers, submissions: submissions, identities: identities, pipeline: pipeline, now: now),
-      transcription: TranscriptionDesk(inspector: largeInspector, transcriber: providers.transcriber, now: now),
+      transcription: TranscriptionDesk(inspector: largeInspector, transcriber: providers.transcriber, journal: journal, now: now),
       defaultWait: settings[OnboardingKeys.completeWait])
     strangers = TranscriptionDesk(
-      inspector: LocalInspection(strangeTools), transcriber: providers.transcriber, now: now)
+      inspector: LocalInspection(strangeTools), transcriber: providers.transcriber, journal: journal, now: now)
     identity = IdentityHandlers(identities: identities, submissions: submissions, steps: catalogues, now: now)
     voices = VoiceHandlers(
       voices: voiceStore, recordings: recordings, submissions: submissions, blobs: blobs, jobs: jobs, now: now)

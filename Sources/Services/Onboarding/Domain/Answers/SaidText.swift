@@ -41,7 +41,7 @@ extension String {
 extension ReceivedAnswer {
   /// Whether it names the place of a recording, instead of being one.
   public var isPlaceOfRecording: Bool {
-    guard isSpoken, case .text(let text) = content else { return false }
+    guard type == StepType.voice.rawValue, case .text(let text) = content else { return false }
     return text.isPlace
   }
 }
