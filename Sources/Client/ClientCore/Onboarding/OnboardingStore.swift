@@ -59,7 +59,7 @@ public struct OnboardingStore: Sendable {
     let complete = try await entries.load(Self.completedKey)
     var kept = try complete.map { try StoredOnboardingData(json: $0) }
     // Apps that set no flag keep nothing here but what is complete.
-    kept?.isCompleted = kept?.isCompleted ?? true
+    if kept?.isCompleted == nil { kept?.isCompleted = true }
     if let kept, kept.isCompleted == true {
       var found: [String: [UInt8]?] = [Self.completedKey: complete]
       // Whatever state it is in, it goes away together with the record that it led to.

@@ -123,7 +123,8 @@ struct OnboardingStoreTests {
     try await app().markCompleted(OnboardingWorld.record())
     crash()
     let store = OnboardingStore(entries)
-    try await store.clear(try #require(try await store.snapshot()))
+    let snapshot = try #require(try await store.snapshot())
+    try await store.clear(snapshot)
     #expect(try left() == [])
   }
 

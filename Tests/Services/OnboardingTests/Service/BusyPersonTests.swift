@@ -1,5 +1,9 @@
 import AuthDomain
+import EventLoop
+import JSON
+import MessagesCore
 import OnboardingStore
+import Outbound
 import ParleyAPI
 import PostgreSQL
 import RPC

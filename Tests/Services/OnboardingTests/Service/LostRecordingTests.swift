@@ -2,7 +2,9 @@ import AuthDomain
 import EventLoop
 import Foundation
 import JOSE
+import JSON
 import MessagesCore
+import Outbound
 import ParleyAPI
 import PostgreSQL
 import RPC

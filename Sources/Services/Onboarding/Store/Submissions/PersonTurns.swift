@@ -44,7 +44,7 @@ final class PersonTurns: Sendable {
   }
 
   private func wait(for turn: AsyncStream<Void>) async throws {
-    let hasCome = try await withThrowingTaskGroup(of: Bool.self) { group in
+    let hasCome: Bool = try await withThrowingTaskGroup(of: Bool.self) { group in
       group.addTask {
         for await _ in turn { return true }
         return false

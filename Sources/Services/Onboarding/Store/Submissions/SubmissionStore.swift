@@ -103,13 +103,14 @@ public struct SubmissionStore: Sendable {
   public func locked<Value>(_ user: UUID, _ body: (Transaction) async throws -> Value) async throws -> Value {
     try await turns.taking(user) {
       try await database.transaction { transaction in
-        do {
+        do throws(DatabaseError) {
           // Shorter than others wait for a connection (`poolWait`).
           try await transaction.executeAll([
             "set local lock_timeout = '1s'", "select pg_advisory_xact_lock(\(part: Self.lockKey(user)))",
             "set local lock_timeout to default",
           ])
-        } catch let error as DatabaseError where error.sqlState == .lockNotAvailable {
+        } catch {
+          guard error.sqlState == .lockNotAvailable else { throw error }
           throw PersonIsBusy()
         }
         return try await body(transaction)
