@@ -21,9 +21,23 @@ public struct HTTPErrors: HTTPMiddleware {
     do { return try await next(request) } catch {
       if let known = ErrorMap.rpcError(for: error) { return .error(known) }
       let incident = HTTPRequestID.make()
-      report(request, error, incident)
-      return .text(500, "internal error, incident \(incident)")
+      let defect = error as? HTTPDefect
+      report(request, defect?.cause ?? error, incident)
+      return defect?.answer(incident) ?? .text(500, "internal error, incident \(incident)")
     }
+  }
+}
+
+/// An error that no caller should see, from a route that tells of failures in its own way: ``HTTPErrors`` reports the error, and answers
+/// with what the route makes of the incident.
+public struct HTTPDefect: Error {
+  let cause: any Error
+  let answer: @Sendable (_ incident: String) -> HTTPServerResponse
+
+  /// Joins an error with what its caller is told.
+  public init(_ cause: any Error, _ answer: @escaping @Sendable (_ incident: String) -> HTTPServerResponse) {
+    self.cause = cause
+    self.answer = answer
   }
 }
 
@@ -31,20 +45,26 @@ extension HTTPServerResponse {
   /// The answer that tells of an error: its message as text, with `retry-after` and `www-authenticate` where they belong. Where a
   /// subscription is missing it is JSON, with the hints by which the apps open their paywall.
   public static func error(_ error: RPCError) -> HTTPServerResponse {
-    if error.reason == "SUBSCRIPTION_REQUIRED" {
-      let body: JSONValue = [
-        "success": false, "error": .string(error.message), "requiresSubscription": true, "redirectToPaywall": true,
-      ]
-      return .json(error.httpStatus, body.encoded())
-    }
-    var headers: [(name: String, value: String)] = []
-    if let delay = error.retryAfter { headers.append(("retry-after", "\(delay.wholeSecondsUp)")) }
+    if let hints = error.paywallHints { return .failure(error.httpStatus, error.message, adding: hints) }
+    return .text(error.httpStatus, error.message, headers: error.httpFields(error.httpStatus))
+  }
+}
+
+extension RPCError {
+  /// By what the apps open their paywall; nil where no subscription is missing.
+  var paywallHints: JSONObject? {
+    reason == "SUBSCRIPTION_REQUIRED" ? ["requiresSubscription": true, "redirectToPaywall": true] : nil
+  }
+
+  /// When to come again, how the caller stands with a limit, and how to sign in, as headers of an answer of that status.
+  func httpFields(_ status: Int) -> [(name: String, value: String)] {
+    var fields: [(name: String, value: String)] = []
+    if let delay = retryAfter { fields.append(("retry-after", "\(delay.wholeSecondsUp)")) }
     for name in RateLimitFields.names {
-      if let value = error.metadata[name] { headers.append((name, value)) }
+      if let value = metadata[name] { fields.append((name, value)) }
     }
-    let status = error.httpStatus
-    if status == 401 { headers.append(("www-authenticate", "Bearer")) }
-    return .text(status, error.message, headers: headers)
+    if status == 401 { fields.append(("www-authenticate", "Bearer")) }
+    return fields
   }
 }
 

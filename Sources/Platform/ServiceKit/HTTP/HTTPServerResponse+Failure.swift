@@ -4,8 +4,8 @@ public import RPC
 public import RPCServer
 
 extension HTTPServerResponse {
-  /// A refusal as the first apps' paths answer it: `{"success": false, "error": …, "code": …}` with `retry-after` and `www-authenticate`
-  /// where they belong.
+  /// A refusal as the first apps' paths answer it: `{"success": false, "error": …, "code": …}` with `retry-after`, `ratelimit-…` and
+  /// `www-authenticate` where they belong.
   ///
   /// - Parameters:
   ///   - status: The status.
@@ -18,14 +18,13 @@ extension HTTPServerResponse {
     var body: JSONObject = ["success": false, "error": .string(text)]
     if let reason = error?.reason { body["code"] = .string(reason) }
     for member in more { body[member.name] = member.value }
-    var headers: [(name: String, value: String)] = []
-    if let delay = error?.retryAfter { headers.append(("retry-after", "\(delay.wholeSecondsUp)")) }
-    if status == 401 { headers.append(("www-authenticate", "Bearer")) }
-    return .json(status, JSONValue.object(body).encoded(), headers: headers)
+    let unsigned: [(name: String, value: String)] = status == 401 ? [("www-authenticate", "Bearer")] : []
+    return .json(status, JSONValue.object(body).encoded(), headers: error?.httpFields(status) ?? unsigned)
   }
 
-  /// The same with the status and the message of the error.
-  public static func failure(_ error: RPCError, adding more: JSONObject = [:]) -> HTTPServerResponse {
-    failure(error.httpStatus, error.message, error, adding: more)
+  /// The same with the status and the message of the error, and where a subscription is missing with the hints by which the apps open
+  /// their paywall.
+  public static func failure(_ error: RPCError) -> HTTPServerResponse {
+    failure(error.httpStatus, error.message, error, adding: error.paywallHints ?? [:])
   }
 }

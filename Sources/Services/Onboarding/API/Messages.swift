@@ -1,3 +1,4 @@
+internal import JOSE
 internal import MessagesCore
 internal import OnboardingDomain
 internal import OnboardingStore
@@ -61,11 +62,16 @@ extension ParleyAPI.TranscriptionState {
   }
 }
 
+extension KeptRecording {
+  /// What it is called outside: the SHA-256 of its bytes in hexadecimal.
+  var name: String { Hexadecimal.text(digest) }
+}
+
 extension VoiceClip {
   /// A recording as its person, or without words an operator, sees it.
   init(_ recording: KeptRecording, url: String = "", withWords: Bool) {
     self.init(
-      id: String(AnswerContent.reference(recording.digest).dropFirst(10)), stepID: Int32(recording.step ?? 0), audioURL: url,
+      id: recording.name, stepID: Int32(recording.step ?? 0), audioURL: url,
       transcription: withWords ? recording.transcript : nil, duration: recording.duration.map { .init($0) },
       createdAt: .init(recording.createdAt), transcriptionState: .init(recording.state), size: recording.size)
   }

@@ -22,6 +22,10 @@ enum OnboardingRefusal: Error, Sendable, Hashable {
   case overQuota(String)
   /// The submission is watched by too many.
   case tooManyWatchers
+  /// People without an account had enough recordings written down in this minute.
+  case tooManyStrangers(wait: Duration)
+  /// As many recordings of people without an account are worked on as may be.
+  case strangersBusy
   /// The key was used with other content.
   case keyReused
   /// There are no answers.
@@ -74,6 +78,8 @@ enum OnboardingRefusal: Error, Sendable, Hashable {
     case .busy: (.aborted, .busy, "something else of yours is being written")
     case .overQuota(let text): (.resourceExhausted, .quotaExceeded, text)
     case .tooManyWatchers: (.resourceExhausted, .tooManyWatchers, "the submission is watched by too many of yours")
+    case .tooManyStrangers: (.resourceExhausted, .rateLimited, "too many recordings of people without an account")
+    case .strangersBusy: (.unavailable, .strangersBusy, "too many recordings at this moment")
     case .keyReused: (.alreadyExists, .idempotencyKeyReused, "the key was used with other answers")
     case .noAnswers: (.notFound, .noAnswers, "there are no answers")
     case .noSubmission: (.notFound, .submissionNotFound, "there is no such submission")
@@ -113,6 +119,8 @@ enum OnboardingRefusal: Error, Sendable, Hashable {
     case .wrongOffset(let durable): metadata["offset"] = "\(durable)"
     case .busy: details.append(.retryInfo(.seconds(1)))
     case .tooManyWatchers: details.append(.retryInfo(.seconds(30)))
+    case .tooManyStrangers(let wait): details.append(.retryInfo(wait))
+    case .strangersBusy: details.append(.retryInfo(.seconds(5)))
     case .cloneUsedUp(let opening, let wait):
       metadata["next_clone_at"] = opening
       details.append(.retryInfo(wait))

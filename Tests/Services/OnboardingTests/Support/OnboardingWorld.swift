@@ -1,6 +1,7 @@
 import AuthDomain
 import EventLoop
 import Foundation
+import Glibc
 import JOSE
 import JSON
 import Logging
@@ -35,17 +36,24 @@ struct OnboardingWorld: Sendable {
   /// Where the service answers HTTP and Connect.
   var address: String { "https://127.0.0.1:\(instance.addresses.tls?.port ?? 0)" }
 
-  /// Starts everything for the length of `body`. `changes` are settings of the service, without `PARLEY_ONBOARDING_`; `authorities` are
-  /// files of more that it trusts; what it logs goes to `log`, or nowhere. An empty setting is none.
+  /// Starts everything for the length of `body`.
+  ///
+  /// - Parameters:
+  ///   - changes: Settings of the service, without `PARLEY_ONBOARDING_`. An empty one is none.
+  ///   - authorities: Files of more authorities that it trusts.
+  ///   - inBucket: Whether recordings are kept in the sandbox's bucket. It judges signatures by the true time, which is the service's then.
+  ///   - log: Where its log goes; nowhere without it.
+  ///   - body: Gets all of it.
   static func with(
-    _ changes: [String: String] = [:], trusting authorities: [String] = [], log: Logger? = nil,
+    _ changes: [String: String] = [:], trusting authorities: [String] = [], inBucket: Bool = false, log: Logger? = nil,
     _ body: @escaping @Sendable (OnboardingWorld) async throws -> Void
   ) async throws {
     try await SandboxProcess.run { sandbox in
-      try await TestParley.with { parley in
+      try await TestParley.with(clock: inBucket ? TestClock(at: Int64(time(nil))) : TestClock()) { parley in
         let scratch = try ScratchFolder()
         let (environment, bundle) = try settings(parley, sandbox, in: scratch, trusting: authorities)
-        let settings = environment.merging(changes) { $1 }.filter { !$0.value.isEmpty }
+        let place = try await inBucket ? bucket(of: sandbox) : [:]
+        let settings = environment.merging(place) { $1 }.merging(changes) { $1 }.filter { !$0.value.isEmpty }
         try await parley.with(OnboardingAPI.OnboardingService.self, settings: settings, log: log) { instance, channel in
           var configuration = HTTPClientConfiguration()
           configuration.caFile = bundle
@@ -78,6 +86,15 @@ struct OnboardingWorld: Sendable {
       "DEBUG_TOKEN": debugToken, "COMPLETE_WAIT": "50s", "DATABASE_POOL": "8",
     ]
     return (environment, bundle)
+  }
+
+  /// What the service is told of the sandbox's bucket.
+  private static func bucket(of sandbox: SandboxProcess) async throws -> [String: String] {
+    let access = try await sandbox.control(.get, "s3/access")
+    var settings = ["BLOBS_KIND": "s3", "BLOBS_S3_ENDPOINT": sandbox.url, "BLOBS_DIRECTORY": ""]
+    let names = ["BUCKET": "bucket", "REGION": "region", "ACCESS_KEY_ID": "accessKeyId", "SECRET_ACCESS_KEY": "secretAccessKey"]
+    for (name, member) in names { settings["BLOBS_S3_\(name)"] = access[member]?.string }
+    return settings
   }
 
   /// Somebody who is signed in and has paid.

@@ -2,7 +2,6 @@ internal import ErrorReasons
 internal import EventLoop
 internal import JOSE
 internal import JSON
-internal import Limits
 internal import MessagesCore
 internal import OnboardingDomain
 internal import ParleyAPI
@@ -11,159 +10,133 @@ internal import RPC
 internal import RPCServer
 internal import ServiceKit
 
-/// The first app's paths, with the handlers of the RPCs behind them.
+/// The first app's paths, with the handlers of the RPCs behind them, and where people hear their recordings.
 struct OnboardingHTTPRoutes: Sendable {
   let onboarding: OnboardingHandlers
   let voices: VoiceHandlers
+  let recordings: RecordingDesk
   let admin: OnboardingAdminHandlers
+  let sessions: SessionAuthenticator
   let subscriptions: SubscriptionAuthenticator
-  let limiter: any RateLimiter
-  let strangers: StrangerDesk
   /// What a method's calls may take of a person's limit, by its name.
   let budget: @Sendable (String) -> MethodBudget?
+  /// What paths may take that are no method's.
+  let listening: MethodBudget
+  let analysing: MethodBudget
+  let strangers: StrangerDesk
+  /// The keys of requests for a voice.
+  let cloneKeys: KeyedPath
   let proxies: TrustedProxies
+  let health: HealthStatus
   let blocking: BlockingPool
   /// What opens the paths under `/debug`; nil keeps them closed.
   let debugToken: String?
-  let now: @Sendable () -> Timestamp
 
-  var routes: [HTTPRoute] {
+  /// The limits of the paths that are no method's.
+  enum Limits {
+    /// Recordings that somebody hears again.
+    static let listening = MethodLimit("recordings", per: .user, perMinute: 120, burst: 60)
+    /// Recordings of people without an account that are written down.
+    static let analysing = MethodLimit("voice-analyses", per: .address, perMinute: 6, burst: 6)
+  }
+
+  var routes: [HTTPRoute] { probes + answers + [hearing] + debugging }
+
+  private var probes: [HTTPRoute] { ["/", "/health", "/healthz", "/api/health", "/test"].map(probe) }
+
+  private var answers: [HTTPRoute] {
     [
-      paid("POST", "/onboarding/v3/complete", as: "Complete", maximumBodyBytes: SubmissionLimits.message, complete),
-      paid("POST", "/onboarding/extract-data", as: "ReExtract") { _, caller in
-        try Self.json(try await onboarding.reExtract(of: caller.userID))
+      paid(
+        "POST", "/onboarding/v3/complete", "Failed to complete onboarding", as: "Complete",
+        taking: Body(SubmissionLimits.message, alternative: "UploadRecording"), complete),
+      paid("POST", "/onboarding/extract-data", "Failed to extract data", as: "ReExtract") { _, caller in
+        try FirstAppJSON.answer(try await onboarding.reExtract(of: caller.userID))
       },
       paid(
-        "POST", "/transcribe/audio", as: "Transcribe", maximumBodyBytes: SubmissionLimits.transcription + (64 << 10),
-        room: LargeRequestRoom.transcriptions, transcribe),
-      paid("POST", "/voice/clone", clone), paid("POST", "/api/settings/voice-reclone", clone),
-      paid("GET", "/api/identity/voice-clips/:user") { request, caller in
-        try caller.mustOwn(request.lastSegment)
-        return try Self.json(try await voices.clips(of: caller.userID), emitsDefaults: true)
-      },
+        "POST", "/transcribe/audio", "Failed to transcribe audio", as: "Transcribe",
+        taking: Body(SubmissionLimits.transcription + Body.frame, room: LargeRequestRoom.transcriptions), transcribe),
       route(
-        "POST", "/onboarding/analyze-voice", maximumBodyBytes: SubmissionLimits.recording + (64 << 10),
-        room: LargeRequestRoom.strangers, analyzeVoice),
-      debug("/debug/onboarding/retry-transcription/:user") { request, user in
+        "POST", "/onboarding/analyze-voice", "Failed to analyze voice",
+        taking: Body(SubmissionLimits.recording + Body.frame, room: LargeRequestRoom.strangers), analyzeVoice),
+      paid("POST", "/voice/clone", "Failed to clone voice", clone),
+      paid("POST", "/api/settings/voice-reclone", "Failed to clone voice", clone),
+      paid("GET", "/api/identity/voice-clips/:user", "Failed to list voice clips") { request, caller in
+        try caller.mustOwn(request.lastSegment)
+        return try FirstAppJSON.answer(try await voices.clips(of: caller.userID))
+      },
+    ]
+  }
+
+  private var hearing: HTTPRoute { route("GET", RecordingDesk.path + ":name", "Failed to get the recording", hear) }
+
+  private var debugging: [HTTPRoute] {
+    [
+      debug("/debug/onboarding/retry-transcription/:user", "Failed to retry transcription") { request, user in
         let count = try await admin.retryTranscription(of: user, silentToo: request.queryValue("silent") == "true")
         return ["success": true, "recordings": .number(JSONNumber(count))]
       },
-      debug("/debug/onboarding/retry-identity-extraction/:user") { _, user in
+      debug("/debug/onboarding/retry-identity-extraction/:user", "Failed to retry identity extraction") { _, user in
         ["success": true, "started": .bool(try await admin.retryExtraction(of: user))]
       },
     ]
   }
 
-  // MARK: What answers
-
-  private func complete(_ request: HTTPServerRequest, _ caller: Caller) async throws -> HTTPServerResponse {
-    let accepted = try await request.withBody(of: caller.userID.description) { bytes in
-      try await Self.message(bytes, blocking)
-    } then: { message in
-      try caller.mustOwn(message.userID)
-      return try await onboarding.accept(message, of: caller.userID)
-    }
-    return try Self.json(try await onboarding.result(of: accepted, for: caller.userID), emitsDefaults: true)
-  }
-
-  /// Read beside the loop, which 64 MiB of it would hold up.
-  private static func message(_ bytes: [UInt8], _ blocking: BlockingPool) async throws -> CompleteRequest {
-    do {
-      return try await blocking.run {
-        try CompleteRequest(json: bytes, options: JSONDecodingOptions(ignoresUnknownFields: true))
-      }
-    } catch let error as DecodeError {
-      throw OnboardingRefusal.invalid(field: "body", "the body is not what is expected: \(error)").rpcError
-    }
-  }
-
-  private func clone(_ request: HTTPServerRequest, _ caller: Caller) async throws -> HTTPServerResponse {
-    let voice = try await voices.clone(for: caller.userID).voice
-    return .json(
-      202,
-      JSONValue.object(["success": true, "voiceId": voice.flatMap { $0.voiceID.isEmpty ? nil : .string($0.voiceID) } ?? .null])
-        .encoded())
-  }
-
-  private func transcribe(_ request: HTTPServerRequest, _ caller: Caller) async throws -> HTTPServerResponse {
-    try await request.withBody(of: caller.userID.description) {
-      try SentRecording($0, of: request)
-    } then: {
-      try await words(of: $0, onboarding.transcription)
-    }
-  }
-
-  private func words(of sent: SentRecording, _ desk: TranscriptionDesk) async throws -> HTTPServerResponse {
-    let answer = try await refusing { try await desk.words(of: sent.bytes, declared: sent.mediaType) }
-    return try Self.json(answer, emitsDefaults: true)
-  }
-
-  /// Somebody without an account has a recording written down: a few in a minute from one address, and nothing is kept.
-  private func analyzeVoice(_ request: HTTPServerRequest) async throws -> HTTPServerResponse {
-    let answer = try await limiter.take(
-      "analyze-voice/\(proxies.client(of: request).limitKey)", BucketRate(perMinute: 6, burst: 6), at: now())
-    if let until = answer.refusedUntil {
-      throw RPCError(
-        .resourceExhausted, "too many recordings from this address",
-        details: [
-          .errorInfo(reason: "RATE_LIMITED", domain: OnboardingRefusal.domain, metadata: [:]),
-          .retryInfo(until.duration(since: now())),
-        ])
-    }
-    try await strangers.admit()
-    return try await request.withBody {
-      try SentRecording($0, of: request)
-    } then: { sent in
-      guard sent.bytes.count <= SubmissionLimits.recording else {
-        throw OnboardingRefusal.badRecording(field: "audio", word: "audio_too_large").rpcError
-      }
-      guard let session = sent.session, !session.isEmpty else {
-        throw OnboardingRefusal.invalid(field: "sessionId", "the session is missing").rpcError
-      }
-      let desk = try strangers.enter()
-      defer { strangers.leave() }
-      return try await words(of: sent, desk)
-    }
-  }
-
-  private static func json(_ message: some Message, emitsDefaults: Bool = false) throws -> HTTPServerResponse {
-    .json(200, try message.jsonBytes(options: JSONEncodingOptions(writesDefaults: emitsDefaults)))
-  }
-
   // MARK: Routes
 
+  /// What a large body may have, and whom it waits for.
+  struct Body {
+    /// What a form has around its recording, at most.
+    static let frame = 64 << 10
+
+    let bytes: Int
+    let room: String
+    let alternative: String?
+
+    init(_ bytes: Int, room: String = RequestLimit.room, alternative: String? = nil) {
+      (self.bytes, self.room, self.alternative) = (bytes, room, alternative)
+    }
+  }
+
+  /// - Parameter sentence: What is said when it fails for reasons that are not the caller's.
   private func route(
-    _ method: String, _ path: String, maximumBodyBytes: Int? = nil, room: String = RequestLimit.room,
+    _ method: String, _ path: String, _ sentence: String, taking body: Body? = nil,
     _ answer: @escaping @Sendable (HTTPServerRequest) async throws -> HTTPServerResponse
   ) -> HTTPRoute {
-    let tooLarge = maximumBodyBytes.map { bytes in
-      Self.failure(RequestLimit(bytes: bytes, alternative: "UploadRecording").refusal(OnboardingRefusal.domain))
+    let tooLarge = body.map { body in
+      let refusal = RequestLimit(bytes: body.bytes, alternative: body.alternative).refusal(OnboardingRefusal.domain)
+      return HTTPServerResponse.failure(refusal).secured
     }
     return HTTPRoute(
-      path, maximumBodyBytes: maximumBodyBytes, tooLarge: tooLarge, beginsAtHeaders: maximumBodyBytes != nil, room: room
+      path, maximumBodyBytes: body?.bytes, tooLarge: tooLarge, beginsAtHeaders: body != nil, room: body?.room ?? RequestLimit.room
     ) { request in
       guard request.method == method else {
         return .text(405, "method not allowed", headers: [("allow", "\(method), OPTIONS")])
       }
-      var response: HTTPServerResponse
-      do { response = try await answer(request) } catch let error as RPCError { response = Self.failure(error) }
-      response.headers += [("cache-control", "no-store"), ("x-content-type-options", "nosniff")]
-      return response
+      do { return try await answer(request).secured } catch { return try Self.failure(error, sentence).secured }
     }
+  }
+
+  /// What a failure is answered with. What is nobody's fault but this service's is told by the path's sentence, and why by the details.
+  private static func failure(_ error: any Error, _ sentence: String) throws(HTTPDefect) -> HTTPServerResponse {
+    guard let known = ErrorMap.rpcError(for: error) else {
+      throw HTTPDefect(error) { incident in
+        .failure(500, sentence, adding: ["details": .string("internal error, incident \(incident)")]).secured
+      }
+    }
+    guard known.httpStatus >= 500 else { return .failure(known) }
+    return .failure(known.httpStatus, sentence, known, adding: ["details": .string(known.message)])
   }
 
   /// A path for those who have a session and a subscription.
   ///
   /// - Parameter called: The RPC that does the same, whose limit counts before a large body is received; nil where it has none.
   private func paid(
-    _ method: String, _ path: String, as called: String? = nil, maximumBodyBytes: Int? = nil,
-    room: String = RequestLimit.room,
+    _ method: String, _ path: String, _ sentence: String, as called: String? = nil, taking body: Body? = nil,
     _ answer: @escaping @Sendable (HTTPServerRequest, Caller) async throws -> HTTPServerResponse
   ) -> HTTPRoute {
     let budget = called.flatMap(self.budget)
-    return route(method, path, maximumBodyBytes: maximumBodyBytes, room: room) { request in
-      let fields = request.headerValues("authorization")
-      let caller = try await subscriptions.caller(presenting: fields.count == 1 ? fields[0] : nil)
+    return route(method, path, sentence, taking: body) { request in
+      let caller = try await subscriptions.caller(presenting: request.authorization)
       try await budget?.take(for: caller)
       return try await answer(request, caller)
     }
@@ -171,23 +144,43 @@ struct OnboardingHTTPRoutes: Sendable {
 
   /// A path for whoever has the debug token. In production it is not set, and the paths are closed.
   private func debug(
-    _ path: String, _ answer: @escaping @Sendable (HTTPServerRequest, UUID) async throws -> JSONObject
+    _ path: String, _ sentence: String, _ answer: @escaping @Sendable (HTTPServerRequest, UUID) async throws -> JSONObject
   ) -> HTTPRoute {
-    route("POST", path) { request in
+    route("POST", path, sentence) { request in
       let shown = request.headerValues("x-debug-access")
       guard let debugToken, shown.count == 1,
         ConstantTime.areEqual(SHA256.digest(Array(shown[0].utf8)), SHA256.digest(Array(debugToken.utf8)))
-      else {
-        return .json(403, JSONValue.object(["success": false, "error": "debug paths are closed"]).encoded())
-      }
+      else { return .failure(403, "debug paths are closed") }
       guard let user = UUID(request.lastSegment) else {
         throw OnboardingRefusal.invalid(field: "userId", "a UUID").rpcError
       }
-      return .json(200, JSONValue.object(try await answer(request, user)).encoded())
+      return FirstAppJSON.response(try await answer(request, user))
     }
   }
 
-  private static func failure(_ error: RPCError) -> HTTPServerResponse {
-    .failure(error, adding: error.httpStatus == 402 ? ["requiresSubscription": true] : [:])
+  /// What an app asks before it sends its answers: whether they would be taken.
+  private func probe(_ path: String) -> HTTPRoute {
+    .get(path, allowsHead: true) { _ in
+      guard health.isServing else { return .failure(503, "not serving").secured }
+      return FirstAppJSON.response(["success": true, "status": "ok"]).secured
+    }
+  }
+}
+
+extension HTTPServerRequest {
+  /// The one field of that name; nil where there is none, or more than one.
+  var authorization: String? {
+    let fields = headerValues("authorization")
+    return fields.count == 1 ? fields[0] : nil
+  }
+}
+
+extension HTTPServerResponse {
+  /// The answer for its caller alone: no cache keeps it unless it says so itself, and no browser guesses at its type.
+  fileprivate var secured: HTTPServerResponse {
+    var response = self
+    if !headers.contains(where: { $0.name == "cache-control" }) { response.headers.append(("cache-control", "no-store")) }
+    response.headers.append(("x-content-type-options", "nosniff"))
+    return response
   }
 }

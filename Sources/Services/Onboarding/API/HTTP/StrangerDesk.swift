@@ -1,7 +1,5 @@
-internal import ErrorReasons
 internal import Limits
 internal import PostgreSQL
-internal import RPC
 internal import ServiceKit
 internal import Synchronization
 
@@ -35,36 +33,26 @@ final class StrangerDesk: Sendable {
 
   /// Judges whether somebody may send a recording.
   ///
-  /// - Throws: RESOURCE_EXHAUSTED (429) when there have been enough in this minute.
+  /// - Throws: ``OnboardingRefusal/tooManyStrangers(wait:)`` when there have been enough in this minute.
   func admit() async throws {
     guard let until = try await limiter.take("strangers", rate, at: now()).refusedUntil else { return }
-    throw Self.refusal(
-      .resourceExhausted, "too many recordings of people without an account", "RATE_LIMITED",
-      retryAfter: until.duration(since: now()))
+    throw OnboardingRefusal.tooManyStrangers(wait: until.duration(since: now()))
   }
 
   /// Takes a place for a recording that is there, until ``leave()``.
   ///
   /// - Returns: What writes it down.
-  /// - Throws: UNAVAILABLE (503) while there is none.
+  /// - Throws: ``OnboardingRefusal/strangersBusy`` while there is none.
   func enter() throws -> TranscriptionDesk {
     let isIn = inside.withLock { count in
       guard count < Self.most else { return false }
       count += 1
       return true
     }
-    guard isIn else {
-      throw Self.refusal(.unavailable, "too many recordings at this moment", "STRANGERS_BUSY", retryAfter: .seconds(5))
-    }
+    guard isIn else { throw OnboardingRefusal.strangersBusy }
     return transcription
   }
 
   /// Gives a place back.
   func leave() { inside.withLock { $0 -= 1 } }
-
-  private static func refusal(_ code: StatusCode, _ text: String, _ reason: String, retryAfter: Duration) -> RPCError {
-    RPCError(
-      code, text,
-      details: [.errorInfo(reason: reason, domain: OnboardingRefusal.domain, metadata: [:]), .retryInfo(retryAfter)])
-  }
 }

@@ -91,12 +91,12 @@ struct VoiceHandlers: VoiceService.Handlers {
   func clips(of user: UUID) async throws -> ListVoiceClipsResponse {
     .init(
       clips: try await recordings.recordings(of: user).map { recording in
-        var url = ""
+        var link: String?
         if recording.storedAt != nil, let key = BlobKey(owner: user, digest: recording.digest) {
           // A store of files makes no links.
-          url = (try? blobs.link(key, for: .download, lifetime: .seconds(900))) ?? ""
+          link = try? blobs.link(key, for: .download, lifetime: .seconds(900))
         }
-        return VoiceClip(recording, url: url, withWords: true)
+        return VoiceClip(recording, url: link ?? RecordingDesk.path + recording.name, withWords: true)
       })
   }
 

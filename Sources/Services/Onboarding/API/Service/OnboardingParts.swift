@@ -17,6 +17,7 @@ struct OnboardingParts: Sendable {
   let onboarding: OnboardingHandlers
   let identity: IdentityHandlers
   let voices: VoiceHandlers
+  let recordings: RecordingDesk
   let admin: OnboardingAdminHandlers
   let pipeline: SubmissionPipeline
   /// What writes down what people without an account say.
@@ -90,6 +91,7 @@ struct OnboardingParts: Sendable {
     identity = IdentityHandlers(identities: identities, submissions: submissions, steps: catalogues, now: now)
     voices = VoiceHandlers(
       voices: voiceStore, recordings: recordings, submissions: submissions, blobs: blobs, jobs: jobs, now: now)
+    self.recordings = RecordingDesk(database: database, recordings: recordings, blobs: blobs)
     admin = OnboardingAdminHandlers(
       submissions: submissions, recordings: recordings, identities: identities, voices: voiceStore, watch: watch,
       jobs: jobs, log: context.log, now: now)
@@ -115,8 +117,7 @@ struct OnboardingParts: Sendable {
         "SaveAnswer", to: RequestLimit(bytes: 16 << 20, alternative: "UploadRecording")
       ).limiting(
         "Transcribe",
-        to: RequestLimit(
-          bytes: SubmissionLimits.transcription + 1_024, alternative: "UploadRecording", room: LargeRequestRoom.transcriptions)),
+        to: RequestLimit(bytes: SubmissionLimits.transcription + 1_024, room: LargeRequestRoom.transcriptions)),
       IdentityService.routes(identity), VoiceService.routes(voices), OnboardingAdminService.routes(admin),
       AccountDataService.routes(AccountDataHandlers(own)),
     ]

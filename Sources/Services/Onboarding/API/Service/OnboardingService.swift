@@ -32,9 +32,11 @@ public enum OnboardingService: Service {
   /// Submissions, and recordings that are written down at once; those by plain HTTP come in a form.
   public static let largestRequests = [
     RequestLimit.room: SubmissionLimits.message,
-    LargeRequestRoom.transcriptions: SubmissionLimits.transcription + (64 << 10),
-    LargeRequestRoom.strangers: SubmissionLimits.recording + (64 << 10),
+    LargeRequestRoom.transcriptions: SubmissionLimits.transcription + OnboardingHTTPRoutes.Body.frame,
+    LargeRequestRoom.strangers: SubmissionLimits.recording + OnboardingHTTPRoutes.Body.frame,
   ]
+  /// Those of the paths that are no method's.
+  public static let limits = [OnboardingHTTPRoutes.Limits.listening, OnboardingHTTPRoutes.Limits.analysing]
   /// The schema `onboarding`.
   public static let migrations: [Migration] = OnboardingMigrations.all
 
@@ -56,16 +58,21 @@ public enum OnboardingService: Service {
     let blobs = try await ServiceBlobs.store(context)
     let parts = try OnboardingParts(context, jobs: jobs.engine, blobs: blobs)
     let policies = ServiceParts.policies(schema: "onboarding", context)
-    guard let limiter = policies.limiter else { throw ServiceFailure(.internal, "nobody counts calls") }
+    guard let limiter = policies.limiter, let answers = policies.answers else {
+      throw ServiceFailure(.internal, "nobody counts calls and keeps answers")
+    }
     let http = OnboardingHTTPRoutes(
-      onboarding: parts.onboarding, voices: parts.voices, admin: parts.admin, subscriptions: sessions.subscriptions,
-      limiter: limiter,
-      strangers: StrangerDesk(
-        parts.strangers, limiter, perMinute: context.settings[OnboardingKeys.strangersPerMinute], now: context.now),
+      onboarding: parts.onboarding, voices: parts.voices, recordings: parts.recordings, admin: parts.admin,
+      sessions: sessions.authenticator, subscriptions: sessions.subscriptions,
       budget: { name in
         ParleyAPI.OnboardingService.descriptor.methods.first { $0.name == name }.map { MethodBudget(of: $0, limiter, context) }
-      }, proxies: context.proxies, blocking: context.loops.blocking,
-      debugToken: context.settings[OnboardingKeys.debugToken], now: context.now)
+      }, listening: MethodBudget([OnboardingHTTPRoutes.Limits.listening], limiter, context),
+      analysing: MethodBudget([OnboardingHTTPRoutes.Limits.analysing], limiter, context),
+      strangers: StrangerDesk(
+        parts.strangers, limiter, perMinute: context.settings[OnboardingKeys.strangersPerMinute], now: context.now),
+      cloneKeys: KeyedPath(of: VoiceService.Methods.cloneVoice.info, answers, context), proxies: context.proxies,
+      health: context.health,
+      blocking: context.loops.blocking, debugToken: context.settings[OnboardingKeys.debugToken])
     return ServiceParts(joining: [
       policies,
       ServiceParts(
