@@ -14,8 +14,6 @@ struct SubmissionCourse: Sendable {
   var stage: SubmissionStage
   /// What this job comes back to; the one that wants the longest pause.
   private(set) var postponed: ProviderFailure?
-  /// Whether anything was written down in this run.
-  var hasNewWords = false
 
   init(_ submission: KeptSubmission, _ order: OnboardingJobs.Order, _ run: JobRun) {
     user = submission.user

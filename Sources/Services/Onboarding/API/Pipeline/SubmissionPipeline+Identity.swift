@@ -12,8 +12,9 @@ extension SubmissionPipeline {
         return
       }
     } else {
-      let failure = try await identities.identity(of: course.user)?.failure ?? ""
-      guard course.hasNewWords || !failure.isEmpty else { return }
+      let hasNewWords = try await course.run.result(of: Self.newWords) != nil
+      let known = try await identities.identity(of: course.user)
+      guard hasNewWords || known?.failure.isEmpty != true else { return }
     }
     let extraction = try await extraction(of: course.user, key: "\(course.id)/identity/\(course.round)")
     if let failure = extraction.failure {

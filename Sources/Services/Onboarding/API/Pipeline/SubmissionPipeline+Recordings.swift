@@ -14,6 +14,8 @@ private final class ReadingPlace: Sendable {
 }
 
 extension SubmissionPipeline {
+  /// The step of a job that has written something down, in this attempt or one before: the answers are to be understood anew.
+  static let newWords = "words"
   /// How many recordings are written down at once.
   private static let atOnce = 4
 
@@ -99,7 +101,7 @@ extension SubmissionPipeline {
       }
       for _ in 0..<Self.atOnce { add() }
       while let (recording, failure) = try await group.next() {
-        if let failure { failures.append((recording, failure)) } else { course.hasNewWords = true }
+        if let failure { failures.append((recording, failure)) }
         add()
       }
     }
@@ -151,6 +153,7 @@ extension SubmissionPipeline {
           in: course.id, of: course.user, transaction)
       } else {
         try await settle("transcription_failed", recording, course, transaction)
+        if case .words = outcome { try await course.run.checkpoint(Self.newWords, in: transaction) }
       }
       try await tell(.transcribing, recording, course, transaction, \.written)
     }
