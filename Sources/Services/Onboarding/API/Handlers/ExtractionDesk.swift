@@ -28,7 +28,7 @@ struct ExtractionDesk: Sendable {
       }
       try await pipeline.keep(extraction, name: newest?.name ?? "User", of: user, in: transaction)
     }
-    let fields = try await identities.facts(of: user).count
+    let fields = IdentityCatalogue.known(try await identities.facts(of: user), pipeline.steps).count
     return .init(
       success: fields > 0 && extraction.word == nil, fieldsExtracted: Int32(fields), error: extraction.word,
       extractedAt: .init(now()))

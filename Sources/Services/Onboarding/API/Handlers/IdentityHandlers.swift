@@ -20,7 +20,7 @@ struct IdentityHandlers: IdentityService.Handlers {
       return .init(
         identity: .init(
           name: known.name, summary: known.summary,
-          fields: IdentityCatalogue.all(steps).compactMap { facts[$0].map { IdentityField($0) } }, failure: known.failure,
+          fields: IdentityCatalogue.known(facts, steps).map { IdentityField($0) }, failure: known.failure,
           updatedAt: .init(known.updatedAt)))
     }
   }

@@ -13,6 +13,7 @@ struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
   let identities: IdentityStore
   let voices: VoiceStore
   let watch: SubmissionWatch
+  let steps: StepCatalogues
   let jobs: any JobEngine
   let log: Logger
   let now: @Sendable () -> Timestamp
@@ -20,11 +21,12 @@ struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
   func inspectOnboarding(_ request: InspectOnboardingRequest, _ call: CallContext) async throws -> InspectOnboardingResponse {
     let user = try Self.user(request.userID)
     return try await refusing {
-      guard let submission = try await watch.newest(of: user) else { throw OnboardingRefusal.noSubmission }
-      let facts = try await identities.facts(of: user).values
+      guard let kept = try await submissions.newest(of: user) else { throw OnboardingRefusal.noSubmission }
+      let facts = IdentityCatalogue.known(try await identities.facts(of: user), steps)
       let sources = Dictionary(grouping: facts, by: { IdentityField($0).source.rawValue })
       return .init(
-        submission: submission, recordings: try await recordings.recordings(of: user).map { VoiceClip($0, withWords: false) },
+        submission: try await watch.message(kept),
+        recordings: try await recordings.recordings(of: user).map { VoiceClip($0, withWords: false) },
         fieldsExtracted: Int32(facts.count), voice: Voice(try await voices.voice(of: user)),
         sources: sources.sorted { $0.key < $1.key }.map { .init(source: .init(rawValue: $0.key), fields: Int32($0.value.count)) })
     }

@@ -9,6 +9,7 @@ struct SubmissionOutcomes: Sendable {
   let recordings: RecordingStore
   let identities: IdentityStore
   let voices: VoiceStore
+  let steps: StepCatalogues
 
   func response(to id: UUID, of user: UUID) async throws -> CompleteResponse {
     guard let kept = try await submissions.submission(id, of: user) else { throw OnboardingRefusal.noSubmission }
@@ -32,7 +33,7 @@ struct SubmissionOutcomes: Sendable {
   private func extraction(of user: UUID, isRunning: Bool) async throws -> IdentityExtraction {
     let words = try await recordings.recordings(of: user).count { !($0.transcript ?? "").isEmpty }
     let identity = isRunning ? nil : try await identities.identity(of: user)
-    let fields = isRunning ? 0 : try await identities.facts(of: user).count
+    let fields = isRunning ? 0 : IdentityCatalogue.known(try await identities.facts(of: user), steps).count
     let error: String? =
       if isRunning { "in_progress" } else if let identity { identity.failure.isEmpty ? nil : identity.failure } else {
         SubmissionPipeline.noData

@@ -76,7 +76,8 @@ struct SubmissionWatch: Sendable {
     return found
   }
 
-  private func message(_ kept: KeptSubmission) async throws -> Submission {
+  /// How far a submission has come.
+  func message(_ kept: KeptSubmission) async throws -> Submission {
     Submission(
       kept, at: try await submissions.lastEvent(of: kept.id, kept.user), try await submissions.warnings(of: kept.id, kept.user))
   }

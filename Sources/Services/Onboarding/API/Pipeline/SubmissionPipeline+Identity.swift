@@ -40,25 +40,28 @@ extension SubmissionPipeline {
   /// What was understood of a person.
   struct Extraction: Sendable {
     var facts: [IdentityFact]
+    /// Whether any of them is a field of the catalogue.
+    var hasFields: Bool
     /// Why a model had no part in it.
     var failure: ProviderFailure?
 
     /// Why it did not succeed, in a word; nil when it did.
-    var word: String? { facts.isEmpty ? SubmissionPipeline.noData : failure?.reason }
+    var word: String? { failure?.reason ?? (hasFields ? nil : SubmissionPipeline.noData) }
   }
 
   /// Has a person's answers understood.
   func extraction(of user: UUID, key: String) async throws -> Extraction {
     let stated = try await statedAnswers(of: user)
     var draft = IdentityDraft(stated)
-    guard !stated.isEmpty else { return Extraction(facts: []) }
-    do throws(ProviderFailure) {
-      let conclusions = try await providers.extractor.extract(ExtractionTask(stated, steps), key: key)
-      draft.add(conclusions, by: providers.extractor.model, from: stated)
-      return Extraction(facts: draft.facts)
-    } catch {
-      return Extraction(facts: draft.facts, failure: error)
+    var failure: ProviderFailure?
+    if !stated.isEmpty {
+      do throws(ProviderFailure) {
+        let conclusions = try await providers.extractor.extract(ExtractionTask(stated, steps), key: key)
+        draft.add(conclusions, by: providers.extractor.model, from: stated)
+      } catch { failure = error }
     }
+    let fields = Set(IdentityCatalogue.all(steps))
+    return Extraction(facts: draft.facts, hasFields: draft.facts.contains { fields.contains($0.name) }, failure: failure)
   }
 
   /// Keeps what was understood. What a model concluded before stays where it has nothing to say now.

@@ -81,7 +81,7 @@ struct OnboardingParts: Sendable {
         blocking: context.loops.blocking, now: now),
       watch: watch,
       outcomes: SubmissionOutcomes(
-        submissions: submissions, recordings: recordings, identities: identities, voices: voiceStore),
+        submissions: submissions, recordings: recordings, identities: identities, voices: voiceStore, steps: catalogues),
       extraction: ExtractionDesk(
         answers: answers, submissions: submissions, identities: identities, pipeline: pipeline, now: now),
       transcription: TranscriptionDesk(inspector: largeInspector, transcriber: providers.transcriber, journal: journal, now: now),
@@ -94,7 +94,7 @@ struct OnboardingParts: Sendable {
     self.recordings = RecordingDesk(database: database, recordings: recordings, blobs: blobs)
     admin = OnboardingAdminHandlers(
       submissions: submissions, recordings: recordings, identities: identities, voices: voiceStore, watch: watch,
-      jobs: jobs, log: context.log, now: now)
+      steps: catalogues, jobs: jobs, log: context.log, now: now)
     own = OwnOnboardingData(
       database: database, store: OnboardingDataStore(database), recordings: recordings, voices: voiceStore,
       submissions: submissions, kept: IdempotencyStore(schema: "onboarding", database), blobs: blobs, jobs: jobs.queue,

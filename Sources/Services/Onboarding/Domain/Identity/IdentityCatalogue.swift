@@ -19,4 +19,13 @@ public enum IdentityCatalogue {
 
   /// All of them: what is answered, in the order of the steps, and what is concluded.
   public static func all(_ steps: StepCatalogues) -> [String] { steps.fields + concluded }
+
+  /// Those of them that are known, in their order. An app may keep an answer under names of its own; they are nobody's field.
+  ///
+  /// - Parameters:
+  ///   - known: What is known, by name.
+  ///   - steps: What the steps are about.
+  public static func known<Fact>(_ known: [String: Fact], _ steps: StepCatalogues) -> [Fact] {
+    all(steps).compactMap { known[$0] }
+  }
 }
