@@ -72,7 +72,7 @@ struct OnboardingHTTPRoutes: Sendable {
   private var debugging: [HTTPRoute] {
     [
       debug("/debug/onboarding/retry-transcription/:user", "Failed to retry transcription") { request, user in
-        let count = try await admin.retryTranscription(of: user, silentToo: request.queryValue("silent") == "true")
+        let count = try await admin.retryTranscription(of: user, silentToo: request.queryValue("silent") != "false")
         return ["success": true, "recordings": .number(JSONNumber(count))]
       },
       debug("/debug/onboarding/retry-identity-extraction/:user", "Failed to retry identity extraction") { _, user in

@@ -77,10 +77,9 @@ struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
   /// - Returns: Whether it was not being done already.
   func retryExtraction(of user: UUID) async throws -> Bool {
     let made = try await again(of: user) { transaction in
-      // An extraction that is called for is one that has not succeeded.
-      try await identities.reopen(of: user, at: now(), in: transaction)
+      try await identities.reopen(of: user, at: now(), in: transaction) ? 1 : 0
     }
-    guard let made else { throw OnboardingRefusal.nothingToRetry("nobody has tried to understand the answers yet").rpcError }
+    guard let made else { throw OnboardingRefusal.nothingToRetry("the answers are understood").rpcError }
     return made.isNew
   }
 

@@ -89,12 +89,15 @@ public struct IdentityStore: Sendable {
       """)
   }
 
-  /// Has a person understood anew.
+  /// Has a person understood anew, unless the newest attempt succeeded: fields that it left empty are those that nothing was said about.
   ///
-  /// - Returns: 1 where there is anything to understand, else 0.
-  public func reopen(of user: UUID, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError) -> Int {
+  /// - Returns: Whether there is anything to understand.
+  public func reopen(of user: UUID, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError) -> Bool {
+    guard let known = try await identity(of: user, on: transaction) else { return true }
+    guard !known.failure.isEmpty else { return false }
     try await transaction.execute(
       "update onboarding.identity set failure = 'pending', updated_at = \(now) where user_id = \(user)")
+    return true
   }
 
   /// Keeps a person's own word, or takes it back.
