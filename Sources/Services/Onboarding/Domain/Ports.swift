@@ -1,5 +1,8 @@
 /// Why a provider did not do what it was asked to.
 public struct ProviderFailure: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The ``reason`` where there is no provider to ask: what waits for one waits until there is.
+  public static let notConfigured = "not_configured"
+
   /// Why, in a word: `rate_limited`, `quota_exceeded`.
   public let reason: String
   /// Whether the same may go well later.

@@ -1,10 +1,10 @@
 internal import OnboardingDomain
 
-/// Stands where a provider is not set up. What it is asked for is tried again in later rounds.
+/// Stands where a provider is not set up. What it is asked for waits until one is (``OnboardingStore/WaitingStore``).
 struct AbsentProvider: Transcribing, IdentityExtracting, VoiceCloning {
   let model = ""
 
-  private static let failure = ProviderFailure("not_configured", isTemporary: false)
+  private static let failure = ProviderFailure(ProviderFailure.notConfigured, isTemporary: false)
 
   func transcribe(_ sample: SpokenSample, key: String) async throws(ProviderFailure) -> String { throw Self.failure }
   func extract(_ task: ExtractionTask, key: String) async throws(ProviderFailure) -> [Conclusion] { throw Self.failure }

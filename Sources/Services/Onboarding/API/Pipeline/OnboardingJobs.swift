@@ -1,5 +1,6 @@
 internal import JSON
 internal import Jobs
+internal import OnboardingDomain
 internal import PostgreSQL
 
 /// The jobs of onboarding.
@@ -20,7 +21,9 @@ enum OnboardingJobs {
 
   /// Everything that is made of a submission.
   static let process = JobKind<Order>(
-    "onboarding.process", retry: RetryPolicy(attempts: 4, firstPause: .seconds(2), longestPause: .seconds(60)),
+    "onboarding.process",
+    retry: RetryPolicy(
+      attempts: 4, firstPause: .seconds(2), longestPause: .seconds(60), longestRetryAfter: RetryPlan.longestWait),
     timeout: .seconds(3_600), encode: { Array("\($0.user)/\($0.submission)/\($0.round)".utf8) },
     decode: { bytes in
       let parts = String(decoding: bytes, as: UTF8.self).split(separator: "/").map(String.init)

@@ -39,12 +39,19 @@ struct PipelineJournal: Sendable {
 
   func cloned() { metrics.cloned() }
 
-  func ended(_ course: SubmissionCourse, isLeft: Bool, isGivenUp: Bool) {
-    let outcome = isGivenUp ? "given_up" : isLeft ? "partly" : "done"
+  func ended(_ course: SubmissionCourse, _ rest: SubmissionPipeline.Rest, isLastRound: Bool) {
+    let outcome: PipelineMetrics.RoundOutcome =
+      switch rest {
+      case .nothing: .done
+      case .waits: .waiting
+      case .failed: isLastRound ? .leftToOperators : .partly
+      }
     metrics.ended(outcome)
     log.info(
       "a round of onboarding has ended",
-      metadata: ["submission": "\(course.id)", "round": "\(course.round)", "outcome": "\(outcome)"])
+      metadata: [
+        "submission": "\(course.id)", "user": "\(course.user)", "round": "\(course.round)", "outcome": "\(outcome.rawValue)",
+      ])
   }
 
   func gaveUp(_ course: SubmissionCourse) {
@@ -55,9 +62,9 @@ struct PipelineJournal: Sendable {
   }
 
   func superseded(_ course: SubmissionCourse) {
-    metrics.ended("superseded")
+    metrics.ended(.superseded)
     log.info(
       "a round of onboarding has ended, for there are newer answers",
-      metadata: ["submission": "\(course.id)", "round": "\(course.round)"])
+      metadata: ["submission": "\(course.id)", "user": "\(course.user)", "round": "\(course.round)"])
   }
 }

@@ -6,12 +6,23 @@ struct PipelineMetrics: Sendable {
 
   init(_ registry: PrometheusRegistry) {
     self.registry = registry
-    for part in ["store", "transcribe", "extract", "clone", "delete voice"] { _ = failures(part, "server_failed") }
-    for outcome in ["done", "partly", "given_up"] { _ = rounds(outcome) }
+    for part in ["store", "transcribe", "extract", "clone", "delete voice", "find voice", "delete rest"] {
+      _ = failures(part, "server_failed")
+    }
+    for outcome in RoundOutcome.allCases { _ = rounds(outcome) }
     _ = transcriptions("done")
     _ = extractions("ok")
     _ = voices
     _ = givenUp
+  }
+
+  /// How a round of work on a submission ended.
+  enum RoundOutcome: String, CaseIterable {
+    case done
+    case partly
+    case waiting
+    case leftToOperators = "left_to_operators"
+    case superseded
   }
 
   func failed(_ part: String, _ reason: String) { failures(part, reason).increment() }
@@ -22,7 +33,7 @@ struct PipelineMetrics: Sendable {
 
   func cloned() { voices.increment() }
 
-  func ended(_ outcome: String) { rounds(outcome).increment() }
+  func ended(_ outcome: RoundOutcome) { rounds(outcome).increment() }
 
   func gaveUp() { givenUp.increment() }
 
@@ -46,11 +57,13 @@ struct PipelineMetrics: Sendable {
       labels: [("outcome", outcome)])
   }
 
-  private func rounds(_ outcome: String) -> PrometheusCounter {
+  private func rounds(_ outcome: RoundOutcome) -> PrometheusCounter {
     registry.counter(
       "parley_onboarding_rounds_total",
-      help: "Rounds of work on a submission: done, partly (a round follows), given_up (operators are needed).",
-      labels: [("outcome", outcome)])
+      help: """
+        Rounds of work on a submission: done, partly (a round follows), waiting (for a provider to be set up), left_to_operators (no \
+        round follows), superseded (there are newer answers).
+        """, labels: [("outcome", outcome.rawValue)])
   }
 
   private var givenUp: PrometheusCounter {

@@ -24,9 +24,9 @@ extension SubmissionPipeline {
     try await commit(course) { [course] transaction in
       try await keep(extraction, name: course.name, of: course.user, in: transaction)
       if let word = extraction.word {
-        try await submissions.warn(
-          .init("extraction_failed", "the answers could not be understood (\(word))"), in: course.id, of: course.user, transaction
-        )
+        try await warn(
+          .init("extraction_failed", "the answers could not be understood (\(word))"),
+          after: extraction.failure ?? ProviderFailure(word, isTemporary: false), course, transaction)
       } else {
         try await submissions.settle("extraction_failed", step: 0, in: course.id, of: course.user, transaction)
       }

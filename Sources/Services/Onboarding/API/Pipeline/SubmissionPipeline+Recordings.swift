@@ -28,14 +28,14 @@ extension SubmissionPipeline {
     for recording in all where recording.storedAt == nil {
       do throws(BlobError) { try await store(recording, of: course.user) } catch {
         let failure = ProviderFailure(
-          "audio_not_stored", isTemporary: true, retryAfter: error.retryAfter, "\(error.code)")
+          "object_store_unavailable", isTemporary: true, retryAfter: error.retryAfter, "\(error.code)")
         journal.failed("store", failure, course)
         guard try isFinal(failure, &course) else { continue }
         let step = recording.step ?? 0
         try await commit(course) { transaction in
-          try await submissions.warn(
-            .init(step: step, failure.reason, "step \(step): the recording waits for the object store"), in: course.id,
-            of: course.user, transaction)
+          try await warn(
+            .init(step: step, "audio_not_stored", "step \(step): the recording waits for the object store"), after: failure,
+            course, transaction)
         }
         continue
       }
@@ -108,7 +108,7 @@ extension SubmissionPipeline {
     for (recording, failure) in failures.sorted(by: { ($0.0.step ?? 0) < ($1.0.step ?? 0) }) {
       journal.failed("transcribe", failure, course)
       guard try isFinal(failure, &course) else { continue }
-      try await keep(.failed(reason: failure.reason), nil, recording, course)
+      try await keep(.failed(reason: failure.reason), nil, recording, course, after: failure)
     }
     try comeBack(course)
   }
@@ -140,17 +140,17 @@ extension SubmissionPipeline {
   }
 
   private func keep(
-    _ outcome: RecordingStore.Outcome, _ duration: Duration?, _ recording: KeptRecording, _ course: SubmissionCourse
+    _ outcome: RecordingStore.Outcome, _ duration: Duration?, _ recording: KeptRecording, _ course: SubmissionCourse,
+    after failure: ProviderFailure? = nil
   ) async throws {
     // Words that were paid for are the recording's, whoever's answer it is by now.
-    let isForAll = if case .failed = outcome { false } else { true }
-    try await commit(course, isForAll: isForAll) { transaction in
+    try await commit(course, isForAll: failure == nil) { transaction in
       try await recordings.written(recording.digest, of: course.user, outcome, duration: duration, at: now(), in: transaction)
-      if case .failed(let reason) = outcome {
+      if let failure {
         let step = recording.step ?? 0
-        try await submissions.warn(
-          .init(step: step, "transcription_failed", "step \(step): the recording could not be written down (\(reason))"),
-          in: course.id, of: course.user, transaction)
+        try await warn(
+          .init(step: step, "transcription_failed", "step \(step): the recording could not be written down (\(failure.reason))"),
+          after: failure, course, transaction)
       } else {
         try await settle("transcription_failed", recording, course, transaction)
         if case .words = outcome { try await course.run.checkpoint(Self.newWords, in: transaction) }

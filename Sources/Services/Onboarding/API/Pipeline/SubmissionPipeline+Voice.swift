@@ -30,8 +30,8 @@ extension SubmissionPipeline {
           try await voices.begin(of: course.user, recloning: false, at: now(), in: transaction)
           try await voices.failed(failure.reason, of: course.user, at: now(), in: transaction)
         }
-        try await submissions.warn(
-          .init("voice_clone_failed", "no voice could be made (\(failure.reason))"), in: course.id, of: course.user, transaction)
+        try await warn(
+          .init("voice_clone_failed", "no voice could be made (\(failure.reason))"), after: failure, course, transaction)
       }
     }
   }

@@ -129,14 +129,24 @@ struct SubmissionPipeline: Sendable {
     }
   }
 
-  /// What a failure means now: the job comes back to it, or it is written down.
+  /// What a failure means now: the job comes back to it soon, or it is written down for this round.
   ///
   /// - Returns: Whether it is to be written down.
   func isFinal(_ failure: ProviderFailure, _ course: inout SubmissionCourse) throws -> Bool {
     try Task.checkCancellation()
-    guard failure.isTemporary, !course.isLastAttempt else { return true }
+    guard failure.isTemporary, !course.isLastAttempt, (failure.retryAfter ?? .zero) <= RetryPlan.longestWait else { return true }
     course.postpone(failure)
     return false
+  }
+
+  /// Tells of a part that is without success in this round, and leaves its provider alone for as long as that asks for.
+  func warn(
+    _ warning: SubmissionWarning, after failure: ProviderFailure, _ course: SubmissionCourse, _ transaction: Transaction
+  ) async throws {
+    try await submissions.warn(warning, in: course.id, of: course.user, transaction)
+    guard failure.isTemporary, let wait = failure.retryAfter else { return }
+    let until = now().advanced(by: min(wait, RetryPlan.longestRest))
+    try await submissions.rest(course.id, of: course.user, until: until, in: transaction)
   }
 
   /// Comes back to what was postponed.
@@ -156,7 +166,7 @@ struct SubmissionPipeline: Sendable {
 
   /// The end of a round, with the next one where something is left.
   private func end(_ course: SubmissionCourse) async throws {
-    let isLeft = try await isAnythingLeft(course)
+    let rest = try await rest(course)
     let pause = RetryPlan.pause(before: course.round + 1)
     let submission = try await course.tells ? submissions.submission(course.id, of: course.user) : nil
     try await commit(course) { transaction in
@@ -166,11 +176,13 @@ struct SubmissionPipeline: Sendable {
         follow.append(try HeldJobs.demoCall(of: course.user))
         try await submissions.note(.done, done: 1, of: 1, in: course.id, of: course.user, at: now(), transaction)
       }
-      if isLeft, let pause {
+      if rest == .failed, let pause {
+        let end = try await submissions.submission(course.id, of: course.user, on: transaction)?.restsUntil
+        let start = max(now().advanced(by: pause), end ?? now())
         follow.append(
           try OnboardingJobs.process.job(
             .init(user: course.user, submission: course.id, round: course.round + 1),
-            uniqueKey: "\(course.id)/\(course.round + 1)", user: course.user, notBefore: now().advanced(by: pause)))
+            uniqueKey: "\(course.id)/\(course.round + 1)", user: course.user, notBefore: start))
       }
       if pause == nil { follow += try await storing(of: course.user, on: transaction) }
       if !follow.isEmpty { _ = try await jobs.enqueue(follow, in: transaction) }
@@ -179,7 +191,7 @@ struct SubmissionPipeline: Sendable {
       }
       try await course.run.finish(in: transaction)
     }
-    journal.ended(course, isLeft: isLeft, isGivenUp: isLeft && pause == nil)
+    journal.ended(course, rest, isLastRound: pause == nil)
   }
 
   /// The end of a submission whose work never comes to one. What was answered stays, and may be submitted again.
@@ -194,22 +206,39 @@ struct SubmissionPipeline: Sendable {
     if isGivenUp { journal.gaveUp(course) }
   }
 
-  /// Whether a later round might do better.
-  private func isAnythingLeft(_ course: SubmissionCourse) async throws -> Bool {
-    let recordings = try await recordings.recordings(of: course.user)
-    if recordings.contains(where: { $0.storedAt == nil || $0.isWorthAnotherTry }) { return true }
-    if let failure = try await identities.identity(of: course.user)?.failure, !failure.isEmpty, failure != Self.noData {
-      return true
+  /// What is left at the end of a round.
+  enum Rest: Sendable {
+    /// Nothing that another round could do.
+    case nothing
+    /// Only what waits for a provider to be set up: rounds would find none.
+    case waits
+    /// What a later round might do better.
+    case failed
+  }
+
+  private func rest(_ course: SubmissionCourse) async throws -> Rest {
+    var reasons: [String] = []
+    for recording in try await recordings.recordings(of: course.user) {
+      if recording.storedAt == nil { reasons.append("audio_not_stored") }
+      if recording.isWorthAnotherTry { reasons.append(recording.reason) }
     }
-    guard let voice = try await voices.voice(of: course.user), voice.consentedAt != nil,
-      voice.state == .failed || voice.state == .cloning
-    else { return false }
-    return voice.failure != Self.tooLittleAudio
+    if let failure = try await identities.identity(of: course.user)?.failure, !failure.isEmpty, failure != Self.noData {
+      reasons.append(failure)
+    }
+    if let voice = try await voices.voice(of: course.user), voice.consentedAt != nil,
+      voice.state == .failed || voice.state == .cloning, !Self.lastingVoiceFailures.contains(voice.failure)
+    {
+      reasons.append(voice.failure)
+    }
+    return reasons.isEmpty ? .nothing : reasons.allSatisfy { $0 == ProviderFailure.notConfigured } ? .waits : .failed
   }
 
   static let noData = "no_identity_data"
   static let limitReached = "clone_limit_reached"
   static let tooLittleAudio = "too_little_audio"
+  static let verificationRequired = "verification_required"
+  /// Why another try at a voice would end as the last one did.
+  static let lastingVoiceFailures: Set<String> = [tooLittleAudio, verificationRequired]
 }
 
 extension KeptRecording {
@@ -222,4 +251,13 @@ struct PipelineProviders: Sendable {
   let transcriber: any Transcribing
   let extractor: any IdentityExtracting
   let cloner: any VoiceCloning
+
+  /// What there is a provider for.
+  var present: Set<WaitingStore.Part> {
+    var parts: Set<WaitingStore.Part> = []
+    if !(transcriber is AbsentProvider) { parts.insert(.recordings) }
+    if !(extractor is AbsentProvider) { parts.insert(.identity) }
+    if !(cloner is AbsentProvider) { parts.insert(.voice) }
+    return parts
+  }
 }

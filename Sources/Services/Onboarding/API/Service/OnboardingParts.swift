@@ -100,7 +100,7 @@ struct OnboardingParts: Sendable {
       submissions: submissions, kept: IdempotencyStore(schema: "onboarding", database), blobs: blobs, jobs: jobs.queue,
       pipeline: pipeline,
       now: now)
-    tending = OnboardingTending(context, submissions, jobs, blobs)
+    tending = OnboardingTending(context, submissions, providers, jobs, blobs)
     self.database = database
     blocking = context.loops.blocking
   }

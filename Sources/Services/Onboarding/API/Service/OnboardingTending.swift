@@ -19,9 +19,15 @@ struct OnboardingTending: Sendable {
   private let voices: VoiceStore
   private let jobs: PostgreSQLJobs
   private let metrics: TendingMetrics
+  private let waiting: WaitingStore
+  /// What can be asked for now.
+  private let parts: Set<WaitingStore.Part>
   private let overdue = OverdueCount()
 
-  init(_ context: ServiceContext, _ submissions: SubmissionStore, _ jobs: PostgreSQLJobs, _ blobs: any BlobStore) {
+  init(
+    _ context: ServiceContext, _ submissions: SubmissionStore, _ providers: PipelineProviders, _ jobs: PostgreSQLJobs,
+    _ blobs: any BlobStore
+  ) {
     self.context = context
     self.submissions = submissions
     uploads = UploadStore(context.database)
@@ -32,6 +38,8 @@ struct OnboardingTending: Sendable {
     voices = VoiceStore(context.database)
     self.jobs = jobs
     metrics = TendingMetrics(context.metrics)
+    waiting = WaitingStore(context.database)
+    parts = providers.present
     let overdue = overdue
     context.metrics.gauge("parley_onboarding_overdue", help: "Submissions on which work should have ended.") { overdue.value }
   }
@@ -72,11 +80,36 @@ struct OnboardingTending: Sendable {
       for voice in try await voices.awaited() { try await attempt(part) { try await renew(voice, at: now) } }
     case .departures:
       for user in try await submissions.departed(by: now) { _ = try await jobs.enqueue(OnboardingJobs.deleteRest(of: user)) }
+    case .waiting:
+      for user in try await waiting.people(for: parts) { try await attempt(part) { try await wake(user, at: now) } }
     case .submissions:
       let late = try await submissions.running(since: since(OnboardingKeys.overdueAfter))
       overdue.set(late.count)
       for submission in late { try await attempt(part) { try await renew(submission, at: now) } }
     }
+  }
+
+  /// Has done what a provider is there for by now that was not when it was asked. Rounds begin anew with it.
+  private func wake(_ user: UUID, at now: Timestamp) async throws {
+    let isWoken = try await context.database.transaction { transaction in
+      // Who is doing something this moment is looked at next time, and so is who waits for an answer.
+      guard try await submissions.tryLock(user, in: transaction) else { return false }
+      let newest = try await submissions.newest(of: user, on: transaction)
+      guard newest == nil || newest?.doneAt != nil else { return false }
+      let woken = try await waiting.wake(user, parts, at: now, in: transaction)
+      // Another copy has done it meanwhile.
+      guard !woken.isEmpty else { return false }
+      if let newest {
+        let order = OnboardingJobs.Order(user: user, submission: newest.id, round: 1)
+        _ = try await jobs.enqueue(
+          try OnboardingJobs.process.job(order, uniqueKey: "\(newest.id)/1", user: user), in: transaction)
+      } else if woken.contains(.voice) {
+        try await voices.begin(of: user, recloning: false, at: now, in: transaction)
+        _ = try await jobs.enqueue(try OnboardingJobs.clone.job(user, uniqueKey: user.description, user: user), in: transaction)
+      }
+      return true
+    }
+    if isWoken { context.log.info("what waited for a provider is done now", metadata: ["user": "\(user)"]) }
   }
 
   /// Sees to it that a submission has a job. One whose jobs die again and again, each of them having paid for the work anew, is given up.
@@ -93,7 +126,8 @@ struct OnboardingTending: Sendable {
       return true
     }
     guard isNew, renewal == .again else { return }
-    context.log.warning("a submission had no job, and has one again", metadata: ["submission": "\(submission.id)"])
+    context.log.warning(
+      "a submission had no job, and has one again", metadata: ["submission": "\(submission.id)", "user": "\(submission.user)"])
   }
 
   /// Sees to it that a voice that is being made has a job. The last of those that it gets only says that it came to nothing.

@@ -18,6 +18,8 @@ enum TendingPart: String, CaseIterable, Sendable {
   case making
   /// What was on its way when an account was deleted.
   case departures
+  /// What waits for a provider that was not set up.
+  case waiting
   /// Submissions on which work should have ended.
   case submissions
 }

@@ -10,6 +10,12 @@ public enum RetryPlan {
     case givingUp
   }
 
+  /// The longest pause that a provider may name for a job to come back within the same round: three of them are a minute, in which the
+  /// person's answers are not to be changed. Whatever wants a longer one is left to the next round, and what follows goes on.
+  public static let longestWait = Duration.seconds(20)
+  /// The longest pause that a provider may name before the next round.
+  public static let longestRest = Duration.seconds(86_400)
+
   /// The pauses before each round.
   public static let pauses: [Duration] = [.seconds(60), .seconds(300), .seconds(1_800), .seconds(7_200), .seconds(43_200)]
 

@@ -22,6 +22,8 @@ public enum OnboardingMigrations {
     Migration(11, "create_work", createWork),
     Migration(12, "create_departures", createDepartures),
     Migration(13, "keep_allowances", keepAllowances),
+    Migration(14, "rest_submissions", restSubmissions),
+    Migration(15, "find_unfinished", findUnfinished),
   ]
 
   private static let role = "parley_onboarding"

@@ -29,6 +29,8 @@ public struct KeptSubmission: Sendable, Hashable {
   public var renewals: Int
   /// When it last did.
   public var renewedAt: Timestamp?
+  /// Until when what failed is not tried again by itself, where a provider has named a time.
+  public var restsUntil: Timestamp?
   /// When it came.
   public var createdAt: Timestamp
   /// When anything changed.
@@ -41,6 +43,7 @@ extension KeptSubmission: RowDecodable {
   static var columns: Query {
     """
     user_id, id, content_hash, stage, name, zone, call_start, call_minutes, answers, recordings, retry_round, renewals, renewed_at,
+    rests_until,
     created_at, updated_at, done_at
     """
   }
@@ -48,14 +51,13 @@ extension KeptSubmission: RowDecodable {
   /// Reads the columns of ``columns``.
   public init(_ row: Row) throws(DatabaseError) {
     let (
-      user, id, hash, stage, name, zone, callStart, callMinutes, answers, recordings, round, renewals, renewedAt, createdAt,
-      updatedAt,
-      doneAt
+      user, id, hash, stage, name, zone, callStart, callMinutes, answers, recordings, round, renewals, renewedAt, restsUntil,
+      createdAt, updatedAt, doneAt
     ) =
       try row.decode(
         as: (
-          UUID, UUID, [UInt8], String, String, String, Int32?, Int32?, Int32, Int32, Int32, Int32, Timestamp?, Timestamp,
-          Timestamp,
+          UUID, UUID, [UInt8], String, String, String, Int32?, Int32?, Int32, Int32, Int32, Int32, Timestamp?, Timestamp?,
+          Timestamp, Timestamp,
           Timestamp?
         ).self)
     self.user = user
@@ -71,6 +73,7 @@ extension KeptSubmission: RowDecodable {
     self.round = Int(round)
     self.renewals = Int(renewals)
     self.renewedAt = renewedAt
+    self.restsUntil = restsUntil
     self.createdAt = createdAt
     self.updatedAt = updatedAt
     self.doneAt = doneAt

@@ -26,8 +26,10 @@ public struct SubmissionStore: Sendable {
   }
 
   /// A submission of a person; nil where there is none.
-  public func submission(_ id: UUID, of user: UUID) async throws(DatabaseError) -> KeptSubmission? {
-    try await database.reads.row(
+  public func submission(
+    _ id: UUID, of user: UUID, on place: (any QueryRunning)? = nil
+  ) async throws(DatabaseError) -> KeptSubmission? {
+    try await (place ?? database.reads).row(
       "select \(part: KeptSubmission.columns) from onboarding.submission where user_id = \(user) and id = \(id)")
   }
 
@@ -219,6 +221,14 @@ public struct SubmissionStore: Sendable {
   public func setRound(_ round: Int, of id: UUID, _ user: UUID, in transaction: Transaction) async throws(DatabaseError) {
     try await transaction.execute(
       "update onboarding.submission set retry_round = \(Int32(round)) where user_id = \(user) and id = \(id)")
+  }
+
+  /// Notes until when what failed is not tried again by itself; the latest of all such times counts.
+  public func rest(_ id: UUID, of user: UUID, until: Timestamp, in transaction: Transaction) async throws(DatabaseError) {
+    try await transaction.execute(
+      """
+      update onboarding.submission set rests_until = greatest(rests_until, \(until)) where user_id = \(user) and id = \(id)
+      """)
   }
 
   /// Notes that a submission got a job again.
