@@ -12,6 +12,8 @@ public struct Voice: Sendable, Hashable {
   public let description: String?
   /// Names and values to find it by.
   public let labels: [String: String]
+  /// Whether somebody still has to prove that it is theirs before it speaks.
+  public let requiresVerification: Bool
 
   /// Reads one; nil when it has no id. What else is missing is empty: fields come and go.
   init?(_ document: JSONValue) {
@@ -23,5 +25,8 @@ public struct Voice: Sendable, Hashable {
     var labels: [String: String] = [:]
     for member in document["labels"]?.object ?? [:] { labels[member.name] = member.value.string }
     self.labels = labels
+    let verification = document["voice_verification"]
+    requiresVerification =
+      verification?["requires_verification"]?.bool ?? false && !(verification?["is_verified"]?.bool ?? false)
   }
 }

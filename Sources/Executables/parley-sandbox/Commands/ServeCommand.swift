@@ -60,7 +60,7 @@ struct ServeCommand: ParsableCommand {
         POST /sandbox/openai/dialect          {"serves","tokenLimit","jsonSchema","verboseJson"}: what it knows of the API
         POST /sandbox/openai/chat             {"content"}, {"document"}, {"refusal"}, {"truncated"} or {"invalid"}, with "count"
         GET  /sandbox/elevenlabs/voices       the voices that were made; DELETE forgets them
-        POST /sandbox/elevenlabs/settings     {"voiceLimit"}
+        POST /sandbox/elevenlabs/settings     {"voiceLimit", "requiresVerification"}
         GET  /sandbox/effects                 what was paid for, by content and by request, and what twice; DELETE starts again
         POST /sandbox/hold                    {"path","before","skip","count"}: answers wait; GET shows who; DELETE lets them go
         POST /sandbox/faults                  {"path","method","status","code","retryAfter","delayMs","drop","after","count"};

@@ -68,12 +68,13 @@ struct ClonedVoice: Sendable {
   }
 
   /// The voice as the API shows it.
-  func document(_ id: String) -> JSONValue {
+  func document(_ id: String, requiresVerification: Bool) -> JSONValue {
     [
       "voice_id": .string(id), "name": .string(name), "category": "cloned",
       "description": description.map { .string($0) } ?? .null, "labels": .object(labels),
       "samples": .array(samples.enumerated().map { ["sample_id": .string("\(id)-\($0)"), "hash": .string($1)] }),
       "preview_url": .null,
+      "voice_verification": ["requires_verification": .bool(requiresVerification), "is_verified": false],
     ]
   }
 }

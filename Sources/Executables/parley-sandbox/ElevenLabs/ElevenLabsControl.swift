@@ -21,8 +21,9 @@ struct ElevenLabsControl: Sendable {
         "/sandbox/elevenlabs/settings",
         [
           "POST": { request in
-            let request = try ControlRequest(request, allowing: ["voiceLimit"])
+            let request = try ControlRequest(request, allowing: ["voiceLimit", "requiresVerification"])
             if let limit = try request.integer("voiceLimit", in: 0...1_000_000) { elevenLabs.allow(limit) }
+            if let isRequired = try request.optionalFlag("requiresVerification") { elevenLabs.requireVerification(isRequired) }
             return .json([:])
           }
         ]),

@@ -18,6 +18,7 @@ final class ElevenLabsStandIn: Sendable {
   private struct State {
     var made = 0
     var limit = 1_000
+    var requiresVerification = false
     var deletions = 0
     var voices: [(id: String, voice: ClonedVoice)] = []
   }
@@ -39,8 +40,11 @@ final class ElevenLabsStandIn: Sendable {
       route("GET", Self.listPath, aliases: ["/v1/voices"]) { _ in .json(self.document) },
       route("GET", Self.voicePath, patterns: Self.patterns) { request throws(ElevenLabsRefusal) in
         let id = Self.id(request)
-        guard let found = self.state.withLock({ $0.voices.first { $0.id == id } }) else { throw .noVoice(id) }
-        return .json(found.voice.document(id))
+        let (found, isRequired) = self.state.withLock { state in
+          (state.voices.first { $0.id == id }, state.requiresVerification)
+        }
+        guard let found else { throw .noVoice(id) }
+        return .json(found.voice.document(id, requiresVerification: isRequired))
       },
       route("DELETE", Self.deletionPath, patterns: Self.patterns) { request throws(ElevenLabsRefusal) in
         let id = Self.id(request)
@@ -65,7 +69,12 @@ final class ElevenLabsStandIn: Sendable {
   var deletions: Int { state.withLock { $0.deletions } }
 
   /// All voices, as the API shows them.
-  var document: JSONValue { ["voices": .array(state.withLock { $0.voices.map { $0.voice.document($0.id) } })] }
+  var document: JSONValue {
+    let voices = state.withLock { state in
+      state.voices.map { $0.voice.document($0.id, requiresVerification: state.requiresVerification) }
+    }
+    return ["voices": .array(voices)]
+  }
 
   /// Forgets how many were removed.
   func forgetDeletions() { state.withLock { $0.deletions = 0 } }
@@ -75,6 +84,9 @@ final class ElevenLabsStandIn: Sendable {
 
   /// How many voices there may be from now on.
   func allow(_ limit: Int) { state.withLock { $0.limit = limit } }
+
+  /// Whether a voice does not speak before somebody has proved that it is theirs: from now on, and of all that are there.
+  func requireVerification(_ isRequired: Bool) { state.withLock { $0.requiresVerification = isRequired } }
 
   // MARK: Answers
 
@@ -91,7 +103,8 @@ final class ElevenLabsStandIn: Sendable {
       throw .init(old: 400, "voice_limit_reached", "You have reached your maximum amount of custom voices.")
     }
     effects.pay(.voices, voice.hash, request.header("x-client-request-id"))
-    return .json(["voice_id": .string(id), "requires_verification": false])
+    let isRequired = state.withLock { $0.requiresVerification }
+    return .json(["voice_id": .string(id), "requires_verification": .bool(isRequired)])
   }
 
   private static let patterns = [PathPattern(prefix: listPath + "/", suffix: ""), PathPattern(prefix: "/v1/voices/", suffix: "")]

@@ -67,6 +67,20 @@ public protocol IdentityExtracting: Sendable {
   func extract(_ task: ExtractionTask, key: String) async throws(ProviderFailure) -> [Conclusion]
 }
 
+/// A voice that a provider has made.
+public struct MadeVoice: Sendable, Hashable {
+  /// Its identifier.
+  public var id: String
+  /// Whether it does not speak before somebody has proved to the provider that it is theirs.
+  public var needsVerification: Bool
+
+  /// A voice.
+  public init(_ id: String, needsVerification: Bool) {
+    self.id = id
+    self.needsVerification = needsVerification
+  }
+}
+
 /// Makes voices.
 public protocol VoiceCloning: Sendable {
   /// Makes a voice, or finds the one that was made under this key before.
@@ -76,10 +90,9 @@ public protocol VoiceCloning: Sendable {
   ///   - samples: What it is made of.
   ///   - key: What makes it the same voice when it is asked for again.
   ///   - deadline: Nothing is sent to the provider after that.
-  /// - Returns: Its identifier.
   func clone(
     _ name: String, of samples: [SpokenSample], key: String, by deadline: ContinuousClock.Instant
-  ) async throws(ProviderFailure) -> String
+  ) async throws(ProviderFailure) -> MadeVoice
   /// The voices that were made under a key: none, one, or more after answers that were lost.
   func voices(under key: String) async throws(ProviderFailure) -> [String]
   /// Deletes a voice; fine when there is none.

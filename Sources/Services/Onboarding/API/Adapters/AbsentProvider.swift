@@ -10,7 +10,7 @@ struct AbsentProvider: Transcribing, IdentityExtracting, VoiceCloning {
   func extract(_ task: ExtractionTask, key: String) async throws(ProviderFailure) -> [Conclusion] { throw Self.failure }
   func clone(
     _ name: String, of samples: [SpokenSample], key: String, by deadline: ContinuousClock.Instant
-  ) async throws(ProviderFailure) -> String {
+  ) async throws(ProviderFailure) -> MadeVoice {
     throw Self.failure
   }
   func voices(under key: String) async throws(ProviderFailure) -> [String] { throw Self.failure }

@@ -11,9 +11,11 @@ struct ElevenLabsVoices: VoiceCloning {
 
   func clone(
     _ name: String, of samples: [SpokenSample], key: String, by deadline: ContinuousClock.Instant
-  ) async throws(ProviderFailure) -> String {
+  ) async throws(ProviderFailure) -> MadeVoice {
     do throws(ProviderError) {
-      if let made = try await client.voices(labelled: Self.label, key).first { return made.id }
+      if let made = try await client.voices(labelled: Self.label, key).first {
+        return MadeVoice(made.id, needsVerification: made.requiresVerification)
+      }
       var voice = NewVoice(
         name: name, samples: samples.map { .init(filename: $0.filename, mediaType: $0.mediaType, bytes: $0.bytes) },
         requestID: key)
@@ -21,7 +23,8 @@ struct ElevenLabsVoices: VoiceCloning {
       let left = deadline - .now
       guard left > .zero else { throw ProviderError(.timeout) }
       voice.deadline = MonotonicInstant.now().advanced(by: left)
-      return try await client.addVoice(voice).id
+      let made = try await client.addVoice(voice)
+      return MadeVoice(made.id, needsVerification: made.requiresVerification)
     } catch {
       throw ProviderFailure(error)
     }

@@ -113,7 +113,7 @@ extension SubmissionPipeline {
     case .unwanted: throw Self.overtaken
     case .open(let isNew): isFirst = isNew
     }
-    let made: String
+    let made: MadeVoice
     do throws(ProviderFailure) {
       made = try await providers.cloner.clone("parley \(user)", of: samples, key: key, by: deadline)
     } catch {
@@ -124,11 +124,17 @@ extension SubmissionPipeline {
     let end: Arrival = try await database.transaction { transaction in
       try await run.fence(in: transaction)
       guard try await voices.arrived(key, of: user, in: transaction) else {
-        let agreesAgain = try await voices.refuse(made, of: user, at: now(), in: transaction)
+        let agreesAgain = try await voices.refuse(made.id, of: user, at: now(), in: transaction)
         try await jobs.enqueue(try OnboardingJobs.deleteVoices(of: user), in: transaction)
         return agreesAgain ? .overtaken : .unwanted
       }
-      if try await voices.made(made, of: user, at: now(), in: transaction) {
+      guard !made.needsVerification else {
+        // Nobody can use it, and nobody is to have it.
+        try await voices.disown(made.id, of: user, at: now(), in: transaction)
+        try await jobs.enqueue(try OnboardingJobs.deleteVoices(of: user), in: transaction)
+        return .unusable
+      }
+      if try await voices.made(made.id, of: user, at: now(), in: transaction) {
         try await jobs.enqueue(try OnboardingJobs.deleteVoices(of: user), in: transaction)
       }
       // What earlier calls may still come to is another voice.
@@ -139,6 +145,7 @@ extension SubmissionPipeline {
       return .kept
     }
     if end == .overtaken { throw Self.overtaken }
+    if end == .unusable { throw ProviderFailure(Self.verificationRequired, isTemporary: false) }
     if end == .kept { journal.cloned() }
   }
 
@@ -147,6 +154,8 @@ extension SubmissionPipeline {
     case kept
     /// Nobody wants it.
     case unwanted
+    /// It does not speak before somebody has proved to the provider that it is theirs.
+    case unusable
     /// Another one is wanted by now.
     case overtaken
   }

@@ -73,10 +73,7 @@ extension VoiceStore {
   public func refuse(
     _ voice: String, of user: UUID, at now: Timestamp, in transaction: Transaction
   ) async throws(DatabaseError) -> Bool {
-    try await transaction.execute(
-      """
-      insert into onboarding.unwanted_voice (user_id, voice_id, since) values (\(user), \(voice), \(now)) on conflict do nothing
-      """)
+    try await disown(voice, of: user, at: now, in: transaction)
     try await transaction.execute(
       "update onboarding.voice set made_at = coalesce(made_at, \(now)) where user_id = \(user)")
     return try await transaction.value("select consented_at is not null from onboarding.voice where user_id = \(user)") ?? false

@@ -106,6 +106,16 @@ public struct VoiceStore: Sendable {
       """)
   }
 
+  /// A voice of a person at the provider is unwanted from now on.
+  public func disown(
+    _ voice: String, of user: UUID, at now: Timestamp, in transaction: Transaction
+  ) async throws(DatabaseError) {
+    try await transaction.execute(
+      """
+      insert into onboarding.unwanted_voice (user_id, voice_id, since) values (\(user), \(voice), \(now)) on conflict do nothing
+      """)
+  }
+
   /// A voice is being made, of somebody who agrees to it.
   ///
   /// It counts from its beginning: taking the consent back while it is made, and giving it again, is no way to more. Where it comes to
