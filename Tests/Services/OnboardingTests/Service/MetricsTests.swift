@@ -37,14 +37,16 @@ struct MetricsTests {
       #expect(try await Self.metric("parley_onboarding_extractions_total{outcome=\"ok\"}", world) == 1)
       #expect(try await Self.metric("parley_onboarding_voices_total", world) == 1)
       try await eventually { try await Self.metric("parley_onboarding_rounds_total{outcome=\"partly\"}", world) == 1 }
-      #expect(try await Self.metric("parley_onboarding_unwanted_voice_seconds", world) == 0)
+      #expect(try await Self.metric("parley_onboarding_owed_deletions_seconds{kind=\"voice\"}", world) == 0)
 
       // The provider does not delete what it is told to.
       try await world.sandbox.fail("/elevenlabs/voice-deletion", ["status": 500])
       _ = try await world.voices.withdrawVoiceConsent(options: options)
       try await eventually { try await world.sandbox.requests("/elevenlabs/voice-deletion") > 0 }
       world.parley.clock.advance(by: .seconds(7 * 3_600))
-      try await eventually { try await Self.metric("parley_onboarding_unwanted_voice_seconds", world) ?? 0 >= 7 * 3_600 }
+      try await eventually {
+        try await Self.metric("parley_onboarding_owed_deletions_seconds{kind=\"voice\"}", world) ?? 0 >= 7 * 3_600
+      }
     }
   }
 }

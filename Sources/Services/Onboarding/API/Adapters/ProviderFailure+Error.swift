@@ -1,3 +1,4 @@
+internal import Blobs
 internal import OnboardingDomain
 internal import OpenID
 
@@ -7,5 +8,10 @@ extension ProviderFailure {
     self.init(
       error.code.description, isTemporary: !error.isPermanent, retryAfter: error.retryAfter,
       mayHaveTakenEffect: error.mayHaveTakenEffect, error.description)
+  }
+
+  /// What an object store that does not take, give or delete what it should means to the pipeline.
+  init(_ error: BlobError) {
+    self.init("object_store_unavailable", isTemporary: true, retryAfter: error.retryAfter, "\(error.code)")
   }
 }

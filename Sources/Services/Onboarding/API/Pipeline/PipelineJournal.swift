@@ -2,6 +2,7 @@ internal import Jobs
 internal import Logging
 internal import OnboardingDomain
 internal import OnboardingStore
+internal import PostgreSQL
 internal import Telemetry
 
 /// What operators learn of the work: nothing of what anybody said.
@@ -14,8 +15,8 @@ struct PipelineJournal: Sendable {
     self.metrics = PipelineMetrics(metrics)
   }
 
-  func failed(_ what: String, _ failure: ProviderFailure, _ course: SubmissionCourse? = nil) {
-    var fields: Logger.Metadata = ["what": "\(what)", "failure": "\(failure)"]
+  func failed(_ what: String, _ failure: ProviderFailure, of user: UUID, _ course: SubmissionCourse? = nil) {
+    var fields: Logger.Metadata = ["what": "\(what)", "failure": "\(failure)", "user": "\(user)"]
     if let course {
       fields["submission"] = "\(course.id)"
       fields["attempt"] = "\(course.run.attempt)"
@@ -23,6 +24,10 @@ struct PipelineJournal: Sendable {
     }
     log.warning("a part of onboarding did not go well", metadata: fields)
     metrics.failed(what, failure.reason)
+  }
+
+  func failed(_ what: String, _ failure: ProviderFailure, _ course: SubmissionCourse) {
+    failed(what, failure, of: course.user, course)
   }
 
   func written(_ outcome: RecordingStore.Outcome) {

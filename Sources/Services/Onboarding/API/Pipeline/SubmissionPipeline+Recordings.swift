@@ -27,8 +27,7 @@ extension SubmissionPipeline {
     try await enter(.storing, done: all.count { $0.storedAt != nil }, of: all.count, &course)
     for recording in all where recording.storedAt == nil {
       do throws(BlobError) { try await store(recording, of: course.user) } catch {
-        let failure = ProviderFailure(
-          "object_store_unavailable", isTemporary: true, retryAfter: error.retryAfter, "\(error.code)")
+        let failure = ProviderFailure(error)
         journal.failed("store", failure, course)
         guard try isFinal(failure, &course) else { continue }
         let step = recording.step ?? 0

@@ -11,7 +11,7 @@ extension SubmissionPipeline {
     for recording in try await recordings.recordings(of: user) where recording.storedAt == nil {
       do throws(BlobError) { try await store(recording, of: user) } catch {
         try Task.checkCancellation()
-        journal.failed("store", ProviderFailure("audio_not_stored", isTemporary: true, "\(error.code)"))
+        journal.failed("store", ProviderFailure(error), of: user)
         throw JobFailure.retry(after: error.retryAfter, "audio_not_stored")
       }
       try await database.transaction { transaction in

@@ -68,7 +68,7 @@ extension SubmissionPipeline {
       }
     } catch let failure as ProviderFailure {
       try Task.checkCancellation()
-      journal.failed("clone", failure)
+      journal.failed("clone", failure, of: user)
       if failure.isTemporary, run.attempt < run.maximumAttempts {
         throw JobFailure.retry(after: failure.retryAfter, failure.reason)
       }
@@ -182,7 +182,7 @@ extension SubmissionPipeline {
   private func delete(_ voice: String, of user: UUID) async throws {
     do throws(ProviderFailure) { try await providers.cloner.delete(voice) } catch {
       try Task.checkCancellation()
-      journal.failed("delete voice", error)
+      journal.failed("delete voice", error, of: user)
       // Whatever the provider says: what somebody does not want is not kept.
       throw JobFailure.retry(after: error.retryAfter, error.reason)
     }
@@ -198,7 +198,7 @@ extension SubmissionPipeline {
         for voice in try await providers.cloner.voices(under: expected.key) { try await providers.cloner.delete(voice) }
       } catch {
         try Task.checkCancellation()
-        journal.failed("find voice", error)
+        journal.failed("find voice", error, of: user)
         throw JobFailure.retry(after: error.retryAfter, error.reason)
       }
       if isOver { try await voices.looked(for: expected.key, of: user, at: now()) }

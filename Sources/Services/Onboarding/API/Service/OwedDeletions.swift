@@ -6,47 +6,75 @@ internal import ServiceKit
 internal import Synchronization
 internal import Telemetry
 
-/// Tells operators how long a voice that nobody wants any more has been kept at the provider.
+/// Tells operators how long deletions are owed to people: of voices at the provider, and of what was on its way when an account was
+/// deleted.
 struct OwedDeletions: Sendable {
   private let context: ServiceContext
   private let voices: VoiceStore
-  private let age = Age()
+  private let submissions: SubmissionStore
+  private let ages = Ages()
 
   /// How often it looks.
   private static let interval = Duration.seconds(5)
 
+  /// What is owed.
+  enum Kind: String, Sendable, Hashable, CaseIterable {
+    /// A voice at the provider that nobody wants.
+    case voice
+    /// The last look for a voice that may have come to be.
+    case lookup
+    /// The last deletion of what was on its way with an account.
+    case account
+  }
+
   init(_ context: ServiceContext) {
     self.context = context
     voices = VoiceStore(context.database)
-    let age = age
-    context.metrics.gauge(
-      "parley_onboarding_unwanted_voice_seconds",
-      help: "For how long the provider has kept the voice that should have been deleted there first; 0 when there is none."
-    ) { age.seconds }
+    submissions = SubmissionStore(context.database)
+    for kind in Kind.allCases {
+      context.metrics.gauge(
+        "parley_onboarding_owed_deletions_seconds",
+        help: """
+          For how long the oldest deletion has been owed: voice (at the provider), lookup (of a voice that may have come to be), \
+          account (what was on its way with it); 0 when there is none.
+          """, labels: [("kind", kind.rawValue)]
+      ) { [ages] in ages.seconds(kind) }
+    }
   }
 
   /// What runs beside the server.
-  var job: BackgroundJob { BackgroundJob("onboarding voices", run) }
+  var job: BackgroundJob { BackgroundJob("onboarding deletions", run) }
 
   @Sendable private func run() async throws {
     while true {
       do {
-        let oldest = try await voices.oldestUnwanted()
-        age.set(oldest.map { max(.zero, context.now().duration(since: $0)) } ?? .zero)
+        let now = context.now()
+        for kind in Kind.allCases {
+          ages.set(try await since(kind, now).map { max(.zero, now.duration(since: $0)) } ?? .zero, kind)
+        }
       } catch {
         try Task.checkCancellation()
-        context.log.warning("voices to be deleted not counted", metadata: ["cause": "\(error)"])
+        context.log.warning("deletions that are owed not counted", metadata: ["cause": "\(error)"])
       }
       try await context.loops.loops[0].sleep(for: Self.interval)
     }
   }
+
+  /// Since when the oldest deletion of a kind is owed; nil when none is.
+  private func since(_ kind: Kind, _ now: Timestamp) async throws -> Timestamp? {
+    switch kind {
+    case .voice: try await voices.oldestUnwanted()
+    case .lookup: try await voices.oldestLookup(by: now)
+    case .account: try await submissions.oldestDeparture(by: now)
+    }
+  }
 }
 
-/// A time that a metric reads.
-private final class Age: Sendable {
-  private let duration = Mutex(Duration.zero)
+/// Times that metrics read.
+private final class Ages: Sendable {
+  private let ages = Mutex<[OwedDeletions.Kind: Duration]>([:])
 
-  var seconds: Double { duration.withLock { $0 / .seconds(1) } }
+  func seconds(_ kind: OwedDeletions.Kind) -> Double { ages.withLock { ($0[kind] ?? .zero) / .seconds(1) } }
 
-  func set(_ value: Duration) { duration.withLock { $0 = value } }
+  func set(_ age: Duration, _ kind: OwedDeletions.Kind) { ages.withLock { $0[kind] = age } }
 }

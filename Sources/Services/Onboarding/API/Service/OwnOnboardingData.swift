@@ -34,7 +34,7 @@ struct OwnOnboardingData: AccountDataHolding {
             "recording-\(digest.prefix(32)).\(recording.format)", contentType: recording.mediaType, data: sample.bytes))
       } catch let failure as ProviderFailure where !failure.isTemporary {
         // What is lost for good keeps nobody from what is there.
-        pipeline.journal.failed("export", failure)
+        pipeline.journal.failed("export", failure, of: user)
         let line: JSONObject = ["sha256": .string(String(digest)), "reason": .string(failure.reason)]
         missing += String(decoding: JSONValue.object(line).encoded(), as: UTF8.self) + "\n"
       }
@@ -74,7 +74,7 @@ struct OwnOnboardingData: AccountDataHolding {
     for voice in try await voices.unwanted(of: user) {
       do throws(ProviderFailure) { try await pipeline.providers.cloner.delete(voice) } catch {
         try Task.checkCancellation()
-        pipeline.journal.failed("delete voice", error)
+        pipeline.journal.failed("delete voice", error, of: user)
         _ = try await jobs.enqueue([try OnboardingJobs.deleteVoices(of: user)])
         return
       }
@@ -95,7 +95,12 @@ struct OwnOnboardingData: AccountDataHolding {
     if isOver {
       try await store.deletePieces(user)
       _ = try await kept.removeAll(of: user)
-      _ = try await blobs.deleteAll(of: user)
+      do throws(BlobError) { _ = try await blobs.deleteAll(of: user) } catch {
+        try Task.checkCancellation()
+        let failure = ProviderFailure(error)
+        pipeline.journal.failed("delete rest", failure, of: user)
+        throw JobFailure.retry(after: error.retryAfter, failure.reason)
+      }
     }
     try await database.transaction { transaction in
       try await submissions.lock(user, in: transaction)

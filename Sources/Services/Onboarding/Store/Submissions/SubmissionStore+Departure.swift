@@ -30,6 +30,12 @@ extension SubmissionStore {
     try await transaction.execute("delete from onboarding.departure where user_id = \(user)")
   }
 
+  /// Since when the last deletion is due of what was on its way with an account; nil when none is.
+  public func oldestDeparture(by now: Timestamp) async throws(DatabaseError) -> Timestamp? {
+    try await database.row(
+      "select until from onboarding.departure where until <= \(now) order by until limit 1", as: Timestamp.self)
+  }
+
   /// Those of whom nothing can be on its way any more, at most so many as a sweep takes at once.
   public func departed(by now: Timestamp) async throws(DatabaseError) -> [UUID] {
     try await database.rows(

@@ -7,6 +7,15 @@ extension VoiceStore {
       "select since from onboarding.unwanted_voice order by since limit 1", as: Timestamp.self)
   }
 
+  /// Since when the last look is due for a voice that may have come to be though nobody wants it; nil when none is.
+  public func oldestLookup(by now: Timestamp) async throws(DatabaseError) -> Timestamp? {
+    try await database.row(
+      """
+      select greatest(until, unwanted_since) as due from onboarding.expected_voice
+      where unwanted_since is not null and until <= \(now) order by due limit 1
+      """, as: Timestamp.self)
+  }
+
   /// A voice that is being made, and how often it got a job again.
   public struct Awaited: Sendable, Hashable {
     /// Whose it will be.
