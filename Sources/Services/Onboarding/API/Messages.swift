@@ -41,7 +41,8 @@ extension Submission {
   init(_ kept: KeptSubmission, at event: SubmissionEvent?, _ warnings: [OnboardingDomain.SubmissionWarning]) {
     let stage = event?.stage ?? kept.stage
     self.init(
-      id: kept.id.description, stage: .init(stage), percent: Int32(stage.percent), done: Int32(event?.done ?? 0),
+      id: kept.id.description, stage: .init(stage), percent: Int32(stage.percent(after: event?.last)),
+      done: Int32(event?.done ?? 0),
       total: Int32(event?.total ?? 0),
       position: ProgressPosition(epoch: kept.id.description, offset: event?.sequence ?? 0).description,
       warnings: warnings.map { .init(step: Int32($0.step), reason: $0.reason, message: $0.message) },

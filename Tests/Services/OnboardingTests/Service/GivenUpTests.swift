@@ -65,6 +65,8 @@ struct GivenUpTests {
       let options = OnboardingWorld.options(try await world.signIn("ana"))
       let given = try await world.client.getSubmission(options: options)
       #expect(given.submission?.stage == .failed && given.submission?.warnings.map(\.reason) == ["given_up"], "\(given)")
+      // An error has no bar of its own: it stays where the understanding was.
+      #expect(given.submission?.percent == 80)
       #expect(try await world.client.getProgress(options: options).state?.responses.count == 2)
       #expect(try await world.client.saveAnswer(.init(step: 9, answer: Self.text("evenings")), options: options).answered == 3)
       // Nothing stands in the way any more: the same answers under the same key are worked on anew.

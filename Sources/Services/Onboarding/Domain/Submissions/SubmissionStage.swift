@@ -16,11 +16,14 @@ public enum SubmissionStage: String, Sendable, Hashable, CaseIterable, Comparabl
   case failed
 
   /// How far that is for people, in percent (S1: 40 while uploading, 80 while analyzing, 100 at the end).
-  public var percent: Int {
+  ///
+  /// - Parameter last: What was being done before. What was given up has come no further than that.
+  public func percent(after last: SubmissionStage?) -> Int {
     switch self {
     case .received, .storing: 40
     case .transcribing, .extracting, .cloning: 80
-    case .done, .failed: 100
+    case .done: 100
+    case .failed: last.map { $0 == .failed ? 40 : $0.percent(after: nil) } ?? 40
     }
   }
 

@@ -86,6 +86,8 @@ public struct SubmissionEvent: Sendable, Hashable {
   public var sequence: Int64
   /// What was being done.
   public var stage: SubmissionStage
+  /// What was being done before the submission was given up; nil for every other event.
+  public var last: SubmissionStage?
   /// How many parts of the stage were done.
   public var done: Int
   /// How many parts the stage has.

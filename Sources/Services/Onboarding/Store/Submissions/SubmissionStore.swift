@@ -53,7 +53,7 @@ public struct SubmissionStore: Sendable {
   public func lastEvent(of id: UUID, _ user: UUID) async throws(DatabaseError) -> SubmissionEvent? {
     try await events(
       """
-      select sequence, stage, done, total, step, at from onboarding.submission_event
+      select \(part: Self.event) from onboarding.submission_event as event
       where user_id = \(user) and submission_id = \(id) order by sequence desc limit 1
       """
     ).first
@@ -65,18 +65,29 @@ public struct SubmissionStore: Sendable {
   ) async throws(DatabaseError) -> [SubmissionEvent] {
     try await events(
       """
-      select sequence, stage, done, total, step, at from onboarding.submission_event
+      select \(part: Self.event) from onboarding.submission_event as event
       where user_id = \(user) and submission_id = \(id) and sequence > \(sequence) order by sequence limit \(Int64(limit))
       """)
   }
 
+  /// The columns of an event.
+  private static var event: Query {
+    """
+    sequence, stage, done, total, step, at, case when stage = 'failed' then (
+      select before.stage from onboarding.submission_event as before
+      where before.user_id = event.user_id and before.submission_id = event.submission_id and before.sequence < event.sequence
+      order by before.sequence desc limit 1) end
+    """
+  }
+
   private func events(_ query: Query) async throws(DatabaseError) -> [SubmissionEvent] {
-    let rows: [(Int64, String, Int32, Int32, Int32, Timestamp)] = try await database.reads.rows(query)
+    let rows: [(Int64, String, Int32, Int32, Int32, Timestamp, String?)] = try await database.reads.rows(query)
     var events: [SubmissionEvent] = []
     for row in rows {
-      events.append(
-        SubmissionEvent(
-          sequence: row.0, stage: try named(row.1), done: Int(row.2), total: Int(row.3), step: Int(row.4), at: row.5))
+      var event = SubmissionEvent(
+        sequence: row.0, stage: try named(row.1), done: Int(row.2), total: Int(row.3), step: Int(row.4), at: row.5)
+      if let last = row.6 { event.last = try named(last) as SubmissionStage }
+      events.append(event)
     }
     return events
   }
