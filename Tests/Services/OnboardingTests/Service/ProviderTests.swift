@@ -1,0 +1,84 @@
+import AuthDomain
+import EventLoop
+import Foundation
+import JOSE
+import JSON
+import MessagesCore
+import OnboardingAPI
+import Outbound
+import ParleyAPI
+import PostgreSQL
+import RPC
+import RPCClient
+import ServiceKit
+import TestParley
+import TestSandbox
+import TestSupport
+import Testing
+import WellKnown
+
+@Suite("What providers are asked and given", .serialized)
+struct ProviderTests {
+  @Test("O-29: a recording that the bucket says it took, and did not, stays here until the bucket truly has it")
+  func lost() async throws {
+    try await OnboardingWorld.with(inBucket: true) { world in
+      let ana = try await world.signIn("ana")
+      let state = try OnboardingWorld.record(voices: 1)
+      let bytes = try #require(try OnboardingWorld.recordings(in: state).first?.value)
+      // 200, and nothing is stored.
+      try await world.sandbox.fail("/s3/objects", ["status": 200, "count": 1])
+      _ = try await world.client.complete(.init(state: state, wait: .init()), options: OnboardingWorld.options(ana))
+      try await eventually {
+        try await world.value(
+          "select count(*) from onboarding.job where attempt = 1 and holder is null and kind = 'onboarding.process'",
+          as: Int64.self)
+          == 1
+      }
+      #expect(try await world.value("select count(*) from onboarding.recording where stored_at is null", as: Int64.self) == 1)
+      #expect(
+        try await world.value("select sum(length(data)) from onboarding.staged_bytes", as: Int64.self) == Int64(bytes.count))
+      world.parley.clock.advance(by: .seconds(3))
+      let answer = try await world.client.complete(.init(state: state), options: OnboardingWorld.options(ana))
+      #expect(answer.submission?.stage == .done && answer.submission?.warnings.isEmpty == true, "\(answer)")
+      let objects = try await world.sandbox.control(.get, "s3/objects")["objects"]?.array
+      let hash = SHA256.digest(bytes).map { String(format: "%02x", $0) }.joined()
+      #expect(objects?.count == 1 && objects?.first?["sha256"]?.string == hash, "\(objects as Any)")
+      #expect(try await world.value("select count(*) from onboarding.staged_bytes", as: Int64.self) == 0)
+    }
+  }
+
+  @Test("JOB-M11: every request to a provider carries a key of its own, by which a repeated one is known")
+  func keys() async throws {
+    try await OnboardingWorld.with { world in
+      let ana = try await world.signIn("ana")
+      let answer = try await world.client.complete(
+        .init(state: try OnboardingWorld.record(voices: 6), voiceConsent: .init(isGiven: true, statement: "v1")),
+        options: OnboardingWorld.options(ana))
+      for (kind, count) in [("transcriptions", 6), ("chats", 1), ("voices", 1)] {
+        let asked = try await world.sandbox.effects(kind)["byRequestId"]?.object ?? [:]
+        #expect(asked.count == count && asked.allSatisfy { $0.value.int64 == 1 }, "\(kind) \(asked)")
+        #expect(asked.allSatisfy { $0.name.hasPrefix(answer.jobID + "/") }, "\(kind) \(asked)")
+      }
+    }
+  }
+
+  @Test("O-33: the cloner gets the longest recordings until there are thirty seconds, and none besides")
+  func samples() async throws {
+    try await OnboardingWorld.with { world in
+      let ana = try await world.signIn("ana")
+      var state = try OnboardingWorld.record(voices: 5)
+      var longest: Set<String> = []
+      for (step, seconds) in [("5", 12), ("7", 11), ("14", 10)] {
+        let bytes = try SpokenFiles.m4a(700 + seconds, seconds: seconds)
+        longest.insert(SHA256.digest(bytes).map { String(format: "%02x", $0) }.joined())
+        state.responses[step]?.value = .init(kind: .stringValue("data:audio/m4a;base64,\(Data(bytes).base64EncodedString())"))
+      }
+      let answer = try await world.client.complete(
+        .init(state: state, voiceConsent: .init(isGiven: true, statement: "v1")), options: OnboardingWorld.options(ana))
+      #expect(answer.voiceClone?.success == true && answer.filesProcessed == 5, "\(answer)")
+      let voices = try await world.sandbox.control(.get, "elevenlabs/voices")["voices"]?.array
+      let sent = voices?.first?["samples"]?.array?.compactMap { $0["hash"]?.string }
+      #expect(voices?.count == 1 && sent?.count == 3 && Set(sent ?? []) == longest, "\(voices as Any)")
+    }
+  }
+}
