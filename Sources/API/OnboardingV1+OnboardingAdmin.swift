@@ -3,6 +3,7 @@
 
 public import MessagesCore
 public import RPC
+public import WellKnown
 
 /// Asks for somebody's onboarding.
 public struct InspectOnboardingRequest: Message {
@@ -55,6 +56,8 @@ public struct InspectOnboardingResponse: Message {
   public var voice: Voice?
   /// Where the fields come from: how many from each source.
   public var sources: [FieldSource] = []
+  /// How many rounds are left in which what failed is tried again by itself; after the last one it is left to operators.
+  public var roundsLeft: Int32 = 0
   /// Fields that came over the wire and that this version does not know.
   public var unknownFields = UnknownFields()
 
@@ -67,7 +70,8 @@ public struct InspectOnboardingResponse: Message {
     recordings: [VoiceClip] = [],
     fieldsExtracted: Int32 = 0,
     voice: Voice? = nil,
-    sources: [FieldSource] = []
+    sources: [FieldSource] = [],
+    roundsLeft: Int32 = 0
   ) {
 
     self.submission = submission
@@ -75,6 +79,7 @@ public struct InspectOnboardingResponse: Message {
     self.fieldsExtracted = fieldsExtracted
     self.voice = voice
     self.sources = sources
+    self.roundsLeft = roundsLeft
   }
 
   /// The fields of `parley.onboarding.v1.InspectOnboardingResponse` and where their slots lie.
@@ -86,6 +91,7 @@ public struct InspectOnboardingResponse: Message {
       .init(3, "fields_extracted", json: "fieldsExtracted", .scalar(.int32), .implicit(has: 0), at: 72),
       .init(4, "voice", .message({ Voice.descriptor }), .optional(has: 0), at: 48),
       .init(5, "sources", .message({ FieldSource.descriptor }), .repeated(packed: false), at: 64),
+      .init(6, "rounds_left", json: "roundsLeft", .scalar(.int32), .implicit(has: 0), at: 76),
     ]
   )
 
@@ -96,6 +102,7 @@ public struct InspectOnboardingResponse: Message {
     self.fieldsExtracted = slots.int32(at: 72)
     self.voice = slots.message(at: 48)
     self.sources = slots.messages(at: 56)
+    self.roundsLeft = slots.int32(at: 76)
     self.unknownFields = slots.unknownFields
   }
 
@@ -106,6 +113,7 @@ public struct InspectOnboardingResponse: Message {
     slots.set(self.fieldsExtracted, at: 72)
     if let value = self.voice { slots.set(value, at: 48) }
     slots.set(self.sources, at: 56)
+    slots.set(self.roundsLeft, at: 76)
     slots.set(self.unknownFields)
   }
 }
@@ -152,6 +160,204 @@ public struct FieldSource: Message {
   public func fill(_ slots: SlotWriter) {
     slots.set(self.source, at: 24)
     slots.set(self.fields, at: 28)
+    slots.set(self.unknownFields)
+  }
+}
+
+/// Asks for a page of people.
+public struct ListUnfinishedRequest: Message {
+  /// The most people wanted, at most 200; 0 means 50.
+  public var pageSize: Int32 = 0
+  /// Where to go on: the `next_page_token` of the page before.
+  public var pageToken: String = ""
+  /// Fields that came over the wire and that this version does not know.
+  public var unknownFields = UnknownFields()
+
+  /// A message with every field at its default.
+  public init() {}
+
+  /// A message with these fields.
+  public init(
+    pageSize: Int32 = 0,
+    pageToken: String = ""
+  ) {
+
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+  }
+
+  /// The fields of `parley.onboarding.v1.ListUnfinishedRequest` and where their slots lie.
+  public static let descriptor: MessageDescriptor = .init(
+    "parley.onboarding.v1.ListUnfinishedRequest", slotSize: 48,
+    fields: [
+      .init(1, "page_size", json: "pageSize", .scalar(.int32), .implicit(has: 0), at: 40),
+      .init(2, "page_token", json: "pageToken", .scalar(.string), .implicit(has: 0), at: 24),
+    ]
+  )
+
+  /// Reads the value out of decoded slots.
+  public init(slots: MessageSlots) {
+    self.pageSize = slots.int32(at: 40)
+    self.pageToken = slots.string(at: 24)
+    self.unknownFields = slots.unknownFields
+  }
+
+  /// Writes every field that is set into empty slots.
+  public func fill(_ slots: SlotWriter) {
+    slots.set(self.pageSize, at: 40)
+    slots.set(self.pageToken, at: 24)
+    slots.set(self.unknownFields)
+  }
+}
+
+/// A page of people.
+public struct ListUnfinishedResponse: Message {
+  /// The people.
+  public var people: [UnfinishedOnboarding] = []
+  /// What asks for the next page; empty after the last one.
+  public var nextPageToken: String = ""
+  /// Fields that came over the wire and that this version does not know.
+  public var unknownFields = UnknownFields()
+
+  /// A message with every field at its default.
+  public init() {}
+
+  /// A message with these fields.
+  public init(
+    people: [UnfinishedOnboarding] = [],
+    nextPageToken: String = ""
+  ) {
+
+    self.people = people
+    self.nextPageToken = nextPageToken
+  }
+
+  /// The fields of `parley.onboarding.v1.ListUnfinishedResponse` and where their slots lie.
+  public static let descriptor: MessageDescriptor = .init(
+    "parley.onboarding.v1.ListUnfinishedResponse", slotSize: 56,
+    fields: [
+      .init(1, "people", .message({ UnfinishedOnboarding.descriptor }), .repeated(packed: false), at: 32),
+      .init(2, "next_page_token", json: "nextPageToken", .scalar(.string), .implicit(has: 0), at: 40),
+    ]
+  )
+
+  /// Reads the value out of decoded slots.
+  public init(slots: MessageSlots) {
+    self.people = slots.messages(at: 24)
+    self.nextPageToken = slots.string(at: 40)
+    self.unknownFields = slots.unknownFields
+  }
+
+  /// Writes every field that is set into empty slots.
+  public func fill(_ slots: SlotWriter) {
+    slots.set(self.people, at: 24)
+    slots.set(self.nextPageToken, at: 40)
+    slots.set(self.unknownFields)
+  }
+}
+
+/// Somebody, and what is unfinished of theirs.
+public struct UnfinishedOnboarding: Message {
+  /// Who.
+  public var userID: String = ""
+  /// What.
+  public var parts: [UnfinishedPart] = []
+  /// Fields that came over the wire and that this version does not know.
+  public var unknownFields = UnknownFields()
+
+  /// A message with every field at its default.
+  public init() {}
+
+  /// A message with these fields.
+  public init(
+    userID: String = "",
+    parts: [UnfinishedPart] = []
+  ) {
+
+    self.userID = userID
+    self.parts = parts
+  }
+
+  /// The fields of `parley.onboarding.v1.UnfinishedOnboarding` and where their slots lie.
+  public static let descriptor: MessageDescriptor = .init(
+    "parley.onboarding.v1.UnfinishedOnboarding", slotSize: 56,
+    fields: [
+      .init(1, "user_id", json: "userId", .scalar(.string), .implicit(has: 0), at: 24),
+      .init(2, "parts", .message({ UnfinishedPart.descriptor }), .repeated(packed: false), at: 48),
+    ]
+  )
+
+  /// Reads the value out of decoded slots.
+  public init(slots: MessageSlots) {
+    self.userID = slots.string(at: 24)
+    self.parts = slots.messages(at: 40)
+    self.unknownFields = slots.unknownFields
+  }
+
+  /// Writes every field that is set into empty slots.
+  public func fill(_ slots: SlotWriter) {
+    slots.set(self.userID, at: 24)
+    slots.set(self.parts, at: 40)
+    slots.set(self.unknownFields)
+  }
+}
+
+/// Something that is not made yet, or could not be.
+public struct UnfinishedPart: Message {
+  /// What: `submission`, `storing`, `transcription`, `identity` or `voice`.
+  public var part: String = ""
+  /// Why, in a word: `running`, `pending`, or what it failed for.
+  public var reason: String = ""
+  /// How many there are: recordings of that reason, else 1.
+  public var count: Int32 = 0
+  /// Since when: that of the oldest.
+  public var since: GoogleProtobuf.Timestamp?
+  /// Fields that came over the wire and that this version does not know.
+  public var unknownFields = UnknownFields()
+
+  /// A message with every field at its default.
+  public init() {}
+
+  /// A message with these fields.
+  public init(
+    part: String = "",
+    reason: String = "",
+    count: Int32 = 0,
+    since: GoogleProtobuf.Timestamp? = nil
+  ) {
+
+    self.part = part
+    self.reason = reason
+    self.count = count
+    self.since = since
+  }
+
+  /// The fields of `parley.onboarding.v1.UnfinishedPart` and where their slots lie.
+  public static let descriptor: MessageDescriptor = .init(
+    "parley.onboarding.v1.UnfinishedPart", slotSize: 72,
+    fields: [
+      .init(1, "part", .scalar(.string), .implicit(has: 0), at: 24),
+      .init(2, "reason", .scalar(.string), .implicit(has: 0), at: 40),
+      .init(3, "count", .scalar(.int32), .implicit(has: 0), at: 64),
+      .init(4, "since", .message({ GoogleProtobuf.Timestamp.descriptor }), .optional(has: 0), at: 56),
+    ]
+  )
+
+  /// Reads the value out of decoded slots.
+  public init(slots: MessageSlots) {
+    self.part = slots.string(at: 24)
+    self.reason = slots.string(at: 40)
+    self.count = slots.int32(at: 64)
+    self.since = slots.message(at: 56)
+    self.unknownFields = slots.unknownFields
+  }
+
+  /// Writes every field that is set into empty slots.
+  public func fill(_ slots: SlotWriter) {
+    slots.set(self.part, at: 24)
+    slots.set(self.reason, at: 40)
+    slots.set(self.count, at: 64)
+    if let value = self.since { slots.set(value, at: 56) }
     slots.set(self.unknownFields)
   }
 }
@@ -282,7 +488,7 @@ public struct RetryIdentityExtractionRequest: Message {
 
 /// It follows.
 public struct RetryIdentityExtractionResponse: Message {
-  /// Whether it was not being done already.
+  /// Whether it follows: not where the last time succeeded, or where it is being done already.
   public var isNew: Bool = false
   /// Fields that came over the wire and that this version does not know.
   public var unknownFields = UnknownFields()
@@ -400,7 +606,7 @@ public struct RetryVoiceCloneResponse: Message {
 /// Looks at what became of people's answers, and has what failed tried again. What people said is not shown.
 public enum OnboardingAdminService {
   /// The service's name, methods and file.
-  public static let descriptor: ServiceDescriptor = .init(name: "parley.onboarding.v1.OnboardingAdminService", methods: [Methods.inspectOnboarding.info, Methods.retryTranscription.info, Methods.retryIdentityExtraction.info, Methods.retryVoiceClone.info], file: file)
+  public static let descriptor: ServiceDescriptor = .init(name: "parley.onboarding.v1.OnboardingAdminService", methods: [Methods.inspectOnboarding.info, Methods.listUnfinished.info, Methods.retryTranscription.info, Methods.retryIdentityExtraction.info, Methods.retryVoiceClone.info], file: file)
 
   /// The file that declares the service, for reflection.
   public static var file: FileDescriptor { .parleyOnboardingV1OnboardingAdmin }
@@ -411,12 +617,17 @@ public enum OnboardingAdminService {
     public static let inspectOnboarding: MethodDescriptor<InspectOnboardingRequest, InspectOnboardingResponse> = .init(
       service: "parley.onboarding.v1.OnboardingAdminService", name: "InspectOnboarding", kind: .unary, access: .admin, idempotency: .noSideEffects
     )
+    /// Lists people of whose answers something is not made yet, or could not be made and may be by trying again, in the order of their
+    /// identifiers.
+    public static let listUnfinished: MethodDescriptor<ListUnfinishedRequest, ListUnfinishedResponse> = .init(
+      service: "parley.onboarding.v1.OnboardingAdminService", name: "ListUnfinished", kind: .unary, access: .admin, idempotency: .noSideEffects
+    )
     /// Has recordings written down again whose words are missing: those that wait or failed, for whatever reason, and with `silent_too` those
     /// without speech.
     public static let retryTranscription: MethodDescriptor<RetryTranscriptionRequest, RetryTranscriptionResponse> = .init(
       service: "parley.onboarding.v1.OnboardingAdminService", name: "RetryTranscription", kind: .unary, access: .admin, idempotency: .idempotent
     )
-    /// Has somebody's answers understood once more. FAILED_PRECONDITION `NOTHING_TO_RETRY` where nobody has tried to understand them yet.
+    /// Has somebody's answers understood once more. FAILED_PRECONDITION `NOTHING_TO_RETRY` where the last time succeeded.
     public static let retryIdentityExtraction: MethodDescriptor<RetryIdentityExtractionRequest, RetryIdentityExtractionResponse> = .init(
       service: "parley.onboarding.v1.OnboardingAdminService", name: "RetryIdentityExtraction", kind: .unary, access: .admin, idempotency: .idempotent
     )
@@ -431,10 +642,13 @@ public enum OnboardingAdminService {
   public protocol Handlers: Sendable {
     /// Tells how far somebody's submission has come, recording by recording.
     func inspectOnboarding(_ request: consuming InspectOnboardingRequest, _ call: CallContext) async throws -> InspectOnboardingResponse
+    /// Lists people of whose answers something is not made yet, or could not be made and may be by trying again, in the order of their
+    /// identifiers.
+    func listUnfinished(_ request: consuming ListUnfinishedRequest, _ call: CallContext) async throws -> ListUnfinishedResponse
     /// Has recordings written down again whose words are missing: those that wait or failed, for whatever reason, and with `silent_too` those
     /// without speech.
     func retryTranscription(_ request: consuming RetryTranscriptionRequest, _ call: CallContext) async throws -> RetryTranscriptionResponse
-    /// Has somebody's answers understood once more. FAILED_PRECONDITION `NOTHING_TO_RETRY` where nobody has tried to understand them yet.
+    /// Has somebody's answers understood once more. FAILED_PRECONDITION `NOTHING_TO_RETRY` where the last time succeeded.
     func retryIdentityExtraction(_ request: consuming RetryIdentityExtractionRequest, _ call: CallContext) async throws -> RetryIdentityExtractionResponse
     /// Has a voice made for somebody whose voice could not be made. FAILED_PRECONDITION `NOTHING_TO_RETRY` where there is one, and
     /// `CONSENT_REQUIRED` where nobody agreed to one.
@@ -445,6 +659,7 @@ public enum OnboardingAdminService {
   public static func routes(_ handlers: some Handlers) -> ServiceRoutes {
     ServiceRoutes(descriptor, [
       .unary(Methods.inspectOnboarding) { request, call in try await handlers.inspectOnboarding(request, call) },
+      .unary(Methods.listUnfinished) { request, call in try await handlers.listUnfinished(request, call) },
       .unary(Methods.retryTranscription) { request, call in try await handlers.retryTranscription(request, call) },
       .unary(Methods.retryIdentityExtraction) { request, call in try await handlers.retryIdentityExtraction(request, call) },
       .unary(Methods.retryVoiceClone) { request, call in try await handlers.retryVoiceClone(request, call) },
@@ -464,13 +679,19 @@ public enum OnboardingAdminService {
       try await channel.unary(Methods.inspectOnboarding, request, options).message
     }
 
+    /// Lists people of whose answers something is not made yet, or could not be made and may be by trying again, in the order of their
+    /// identifiers.
+    public func listUnfinished(_ request: ListUnfinishedRequest = .init(), options: CallOptions = .init()) async throws(RPCError) -> ListUnfinishedResponse {
+      try await channel.unary(Methods.listUnfinished, request, options).message
+    }
+
     /// Has recordings written down again whose words are missing: those that wait or failed, for whatever reason, and with `silent_too` those
     /// without speech.
     public func retryTranscription(_ request: RetryTranscriptionRequest = .init(), options: CallOptions = .init()) async throws(RPCError) -> RetryTranscriptionResponse {
       try await channel.unary(Methods.retryTranscription, request, options).message
     }
 
-    /// Has somebody's answers understood once more. FAILED_PRECONDITION `NOTHING_TO_RETRY` where nobody has tried to understand them yet.
+    /// Has somebody's answers understood once more. FAILED_PRECONDITION `NOTHING_TO_RETRY` where the last time succeeded.
     public func retryIdentityExtraction(_ request: RetryIdentityExtractionRequest = .init(), options: CallOptions = .init()) async throws(RPCError) -> RetryIdentityExtractionResponse {
       try await channel.unary(Methods.retryIdentityExtraction, request, options).message
     }
@@ -486,27 +707,34 @@ public enum OnboardingAdminService {
 extension FileDescriptor {
   /// `parley/onboarding/v1/onboarding_admin.proto`.
   public static let parleyOnboardingV1OnboardingAdmin: FileDescriptor = .init(
-    "parley/onboarding/v1/onboarding_admin.proto", dependencies: [.parleyOnboardingV1Identity, .parleyOnboardingV1Onboarding, .parleyOnboardingV1Voice, .parleyOptionsV1Access],
+    "parley/onboarding/v1/onboarding_admin.proto", dependencies: [.googleProtobufTimestamp, .parleyOnboardingV1Identity, .parleyOnboardingV1Onboarding, .parleyOnboardingV1Voice, .parleyOptionsV1Access],
     base64: """
-      CitwYXJsZXkvb25ib2FyZGluZy92MS9vbmJvYXJkaW5nX2FkbWluLnByb3RvEhRwYXJsZXkub25ib2FyZGluZy52MRojcGFybGV5L29uYm9hcmRpbmcv\
-      djEvaWRlbnRpdHkucHJvdG8aJXBhcmxleS9vbmJvYXJkaW5nL3YxL29uYm9hcmRpbmcucHJvdG8aIHBhcmxleS9vbmJvYXJkaW5nL3YxL3ZvaWNlLnBy\
-      b3RvGh5wYXJsZXkvb3B0aW9ucy92MS9hY2Nlc3MucHJvdG8iMwoYSW5zcGVjdE9uYm9hcmRpbmdSZXF1ZXN0EhcKB3VzZXJfaWQYASABKAlSBnVzZXJJ\
-      ZCK5AgoZSW5zcGVjdE9uYm9hcmRpbmdSZXNwb25zZRJACgpzdWJtaXNzaW9uGAEgASgLMiAucGFybGV5Lm9uYm9hcmRpbmcudjEuU3VibWlzc2lvblIK\
-      c3VibWlzc2lvbhI/CgpyZWNvcmRpbmdzGAIgAygLMh8ucGFybGV5Lm9uYm9hcmRpbmcudjEuVm9pY2VDbGlwUgpyZWNvcmRpbmdzEikKEGZpZWxkc19l\
-      eHRyYWN0ZWQYAyABKAVSD2ZpZWxkc0V4dHJhY3RlZBIxCgV2b2ljZRgEIAEoCzIbLnBhcmxleS5vbmJvYXJkaW5nLnYxLlZvaWNlUgV2b2ljZRI7Cgdz\
-      b3VyY2VzGAUgAygLMiEucGFybGV5Lm9uYm9hcmRpbmcudjEuRmllbGRTb3VyY2VSB3NvdXJjZXMiYwoLRmllbGRTb3VyY2USPAoGc291cmNlGAEgASgO\
-      MiQucGFybGV5Lm9uYm9hcmRpbmcudjEuSWRlbnRpdHlTb3VyY2VSBnNvdXJjZRIWCgZmaWVsZHMYAiABKAVSBmZpZWxkcyJTChlSZXRyeVRyYW5zY3Jp\
-      cHRpb25SZXF1ZXN0EhcKB3VzZXJfaWQYASABKAlSBnVzZXJJZBIdCgpzaWxlbnRfdG9vGAIgASgIUglzaWxlbnRUb28iPAoaUmV0cnlUcmFuc2NyaXB0\
-      aW9uUmVzcG9uc2USHgoKcmVjb3JkaW5ncxgBIAEoBVIKcmVjb3JkaW5ncyI5Ch5SZXRyeUlkZW50aXR5RXh0cmFjdGlvblJlcXVlc3QSFwoHdXNlcl9p\
-      ZBgBIAEoCVIGdXNlcklkIjgKH1JldHJ5SWRlbnRpdHlFeHRyYWN0aW9uUmVzcG9uc2USFQoGaXNfbmV3GAEgASgIUgVpc05ldyIxChZSZXRyeVZvaWNl\
-      Q2xvbmVSZXF1ZXN0EhcKB3VzZXJfaWQYASABKAlSBnVzZXJJZCIwChdSZXRyeVZvaWNlQ2xvbmVSZXNwb25zZRIVCgZpc19uZXcYASABKAhSBWlzTmV3\
-      MqUEChZPbmJvYXJkaW5nQWRtaW5TZXJ2aWNlEn0KEUluc3BlY3RPbmJvYXJkaW5nEi4ucGFybGV5Lm9uYm9hcmRpbmcudjEuSW5zcGVjdE9uYm9hcmRp\
-      bmdSZXF1ZXN0Gi8ucGFybGV5Lm9uYm9hcmRpbmcudjEuSW5zcGVjdE9uYm9hcmRpbmdSZXNwb25zZSIHkAIBiLUYBhKAAQoSUmV0cnlUcmFuc2NyaXB0\
-      aW9uEi8ucGFybGV5Lm9uYm9hcmRpbmcudjEuUmV0cnlUcmFuc2NyaXB0aW9uUmVxdWVzdBowLnBhcmxleS5vbmJvYXJkaW5nLnYxLlJldHJ5VHJhbnNj\
-      cmlwdGlvblJlc3BvbnNlIgeQAgKItRgGEo8BChdSZXRyeUlkZW50aXR5RXh0cmFjdGlvbhI0LnBhcmxleS5vbmJvYXJkaW5nLnYxLlJldHJ5SWRlbnRp\
-      dHlFeHRyYWN0aW9uUmVxdWVzdBo1LnBhcmxleS5vbmJvYXJkaW5nLnYxLlJldHJ5SWRlbnRpdHlFeHRyYWN0aW9uUmVzcG9uc2UiB5ACAoi1GAYSdwoP\
-      UmV0cnlWb2ljZUNsb25lEiwucGFybGV5Lm9uYm9hcmRpbmcudjEuUmV0cnlWb2ljZUNsb25lUmVxdWVzdBotLnBhcmxleS5vbmJvYXJkaW5nLnYxLlJl\
-      dHJ5Vm9pY2VDbG9uZVJlc3BvbnNlIgeQAgKItRgGYgZwcm90bzM=
+      CitwYXJsZXkvb25ib2FyZGluZy92MS9vbmJvYXJkaW5nX2FkbWluLnByb3RvEhRwYXJsZXkub25ib2FyZGluZy52MRofZ29vZ2xlL3Byb3RvYnVmL3Rp\
+      bWVzdGFtcC5wcm90bxojcGFybGV5L29uYm9hcmRpbmcvdjEvaWRlbnRpdHkucHJvdG8aJXBhcmxleS9vbmJvYXJkaW5nL3YxL29uYm9hcmRpbmcucHJv\
+      dG8aIHBhcmxleS9vbmJvYXJkaW5nL3YxL3ZvaWNlLnByb3RvGh5wYXJsZXkvb3B0aW9ucy92MS9hY2Nlc3MucHJvdG8iMwoYSW5zcGVjdE9uYm9hcmRp\
+      bmdSZXF1ZXN0EhcKB3VzZXJfaWQYASABKAlSBnVzZXJJZCLaAgoZSW5zcGVjdE9uYm9hcmRpbmdSZXNwb25zZRJACgpzdWJtaXNzaW9uGAEgASgLMiAu\
+      cGFybGV5Lm9uYm9hcmRpbmcudjEuU3VibWlzc2lvblIKc3VibWlzc2lvbhI/CgpyZWNvcmRpbmdzGAIgAygLMh8ucGFybGV5Lm9uYm9hcmRpbmcudjEu\
+      Vm9pY2VDbGlwUgpyZWNvcmRpbmdzEikKEGZpZWxkc19leHRyYWN0ZWQYAyABKAVSD2ZpZWxkc0V4dHJhY3RlZBIxCgV2b2ljZRgEIAEoCzIbLnBhcmxl\
+      eS5vbmJvYXJkaW5nLnYxLlZvaWNlUgV2b2ljZRI7Cgdzb3VyY2VzGAUgAygLMiEucGFybGV5Lm9uYm9hcmRpbmcudjEuRmllbGRTb3VyY2VSB3NvdXJj\
+      ZXMSHwoLcm91bmRzX2xlZnQYBiABKAVSCnJvdW5kc0xlZnQiYwoLRmllbGRTb3VyY2USPAoGc291cmNlGAEgASgOMiQucGFybGV5Lm9uYm9hcmRpbmcu\
+      djEuSWRlbnRpdHlTb3VyY2VSBnNvdXJjZRIWCgZmaWVsZHMYAiABKAVSBmZpZWxkcyJTChVMaXN0VW5maW5pc2hlZFJlcXVlc3QSGwoJcGFnZV9zaXpl\
+      GAEgASgFUghwYWdlU2l6ZRIdCgpwYWdlX3Rva2VuGAIgASgJUglwYWdlVG9rZW4ihAEKFkxpc3RVbmZpbmlzaGVkUmVzcG9uc2USQgoGcGVvcGxlGAEg\
+      AygLMioucGFybGV5Lm9uYm9hcmRpbmcudjEuVW5maW5pc2hlZE9uYm9hcmRpbmdSBnBlb3BsZRImCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlSDW5leHRQ\
+      YWdlVG9rZW4iawoUVW5maW5pc2hlZE9uYm9hcmRpbmcSFwoHdXNlcl9pZBgBIAEoCVIGdXNlcklkEjoKBXBhcnRzGAIgAygLMiQucGFybGV5Lm9uYm9h\
+      cmRpbmcudjEuVW5maW5pc2hlZFBhcnRSBXBhcnRzIoQBCg5VbmZpbmlzaGVkUGFydBISCgRwYXJ0GAEgASgJUgRwYXJ0EhYKBnJlYXNvbhgCIAEoCVIG\
+      cmVhc29uEhQKBWNvdW50GAMgASgFUgVjb3VudBIwCgVzaW5jZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBSBXNpbmNlIlMKGVJldHJ5\
+      VHJhbnNjcmlwdGlvblJlcXVlc3QSFwoHdXNlcl9pZBgBIAEoCVIGdXNlcklkEh0KCnNpbGVudF90b28YAiABKAhSCXNpbGVudFRvbyI8ChpSZXRyeVRy\
+      YW5zY3JpcHRpb25SZXNwb25zZRIeCgpyZWNvcmRpbmdzGAEgASgFUgpyZWNvcmRpbmdzIjkKHlJldHJ5SWRlbnRpdHlFeHRyYWN0aW9uUmVxdWVzdBIX\
+      Cgd1c2VyX2lkGAEgASgJUgZ1c2VySWQiOAofUmV0cnlJZGVudGl0eUV4dHJhY3Rpb25SZXNwb25zZRIVCgZpc19uZXcYASABKAhSBWlzTmV3IjEKFlJl\
+      dHJ5Vm9pY2VDbG9uZVJlcXVlc3QSFwoHdXNlcl9pZBgBIAEoCVIGdXNlcklkIjAKF1JldHJ5Vm9pY2VDbG9uZVJlc3BvbnNlEhUKBmlzX25ldxgBIAEo\
+      CFIFaXNOZXcymwUKFk9uYm9hcmRpbmdBZG1pblNlcnZpY2USfQoRSW5zcGVjdE9uYm9hcmRpbmcSLi5wYXJsZXkub25ib2FyZGluZy52MS5JbnNwZWN0\
+      T25ib2FyZGluZ1JlcXVlc3QaLy5wYXJsZXkub25ib2FyZGluZy52MS5JbnNwZWN0T25ib2FyZGluZ1Jlc3BvbnNlIgeQAgGItRgGEnQKDkxpc3RVbmZp\
+      bmlzaGVkEisucGFybGV5Lm9uYm9hcmRpbmcudjEuTGlzdFVuZmluaXNoZWRSZXF1ZXN0GiwucGFybGV5Lm9uYm9hcmRpbmcudjEuTGlzdFVuZmluaXNo\
+      ZWRSZXNwb25zZSIHkAIBiLUYBhKAAQoSUmV0cnlUcmFuc2NyaXB0aW9uEi8ucGFybGV5Lm9uYm9hcmRpbmcudjEuUmV0cnlUcmFuc2NyaXB0aW9uUmVx\
+      dWVzdBowLnBhcmxleS5vbmJvYXJkaW5nLnYxLlJldHJ5VHJhbnNjcmlwdGlvblJlc3BvbnNlIgeQAgKItRgGEo8BChdSZXRyeUlkZW50aXR5RXh0cmFj\
+      dGlvbhI0LnBhcmxleS5vbmJvYXJkaW5nLnYxLlJldHJ5SWRlbnRpdHlFeHRyYWN0aW9uUmVxdWVzdBo1LnBhcmxleS5vbmJvYXJkaW5nLnYxLlJldHJ5\
+      SWRlbnRpdHlFeHRyYWN0aW9uUmVzcG9uc2UiB5ACAoi1GAYSdwoPUmV0cnlWb2ljZUNsb25lEiwucGFybGV5Lm9uYm9hcmRpbmcudjEuUmV0cnlWb2lj\
+      ZUNsb25lUmVxdWVzdBotLnBhcmxleS5vbmJvYXJkaW5nLnYxLlJldHJ5Vm9pY2VDbG9uZVJlc3BvbnNlIgeQAgKItRgGYgZwcm90bzM=
       """
   )
 }

@@ -191,6 +191,7 @@ import WellKnown
       #expect(shown.status == 0 && shown.output.contains("stage       transcribing\n"), "\(shown.errors)")
       #expect(shown.output.contains("34 (20 answer, 14 model)") && shown.output.contains("failed: too_little_audio"))
       #expect(shown.output.contains("step 5: step 5\\u{1b}[31m was not heard"))
+      #expect(shown.output.contains("rounds      3 left\n"), "\(shown.output)")
       let json = try parsed(try await run("show", "user-3", "--json").output)
       #expect(json["fields_extracted"]?.int64 == 34 && json["recordings"]?.array?.count == 1)
       #expect(try await run("retry-transcription", "user-3").output == "1 recording tried again\n")
@@ -203,6 +204,31 @@ import WellKnown
           "InspectOnboarding user-3 \(who)", "InspectOnboarding user-3 \(who)", "RetryTranscription user-3 false \(who)",
           "RetryTranscription user-3 true \(who)", "RetryIdentityExtraction user-3 \(who)", "RetryVoiceClone user-3 \(who)",
         ])
+    }
+  }
+
+  @Test("O-46: operators list those for whom something is unfinished, page by page, with part, reason and time")
+  func unfinished() async throws {
+    let (admin, users) = (StubOnboardingAdmin(), StubUsers())
+    let group = try EventLoopGroup(count: 1, name: "admin", blockingThreads: 1)
+    defer { group.shutDown() }
+    try await OperatorPlace.serve([OnboardingAdminService.routes(admin), UserAdminService.routes(users)], on: group) { place in
+      func run(_ arguments: String...) async throws -> ToolProcess.Ending {
+        try await ToolProcess.parley(["admin", "onboarding", "list"] + arguments, environment: place.environment)
+      }
+      let listed = try await run()
+      let lines = listed.output.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
+      #expect(listed.status == 0 && lines.first == ["USER", "PART", "REASON", "COUNT", "SINCE"], "\(listed)")
+      #expect(
+        lines.dropFirst().map { Array($0.prefix(4)) } == [
+          ["user-3", "voice", "quota_exceeded", "1"], ["user-5", "voice", "timeout", "1"],
+        ])
+      let json = try parsed(try await run("--json", "--limit", "1").output)["people"]?.array
+      #expect(json?.count == 1 && json?.first?["parts"]?[0]?["reason"]?.string == "quota_exceeded", "\(json as Any)")
+      #expect(try await run("--limit", "0").status == 64)
+      let who = "spiffe://parley/operator"
+      #expect(
+        admin.asked.withLock { $0 } == ["ListUnfinished  \(who)", "ListUnfinished user-3 \(who)", "ListUnfinished  \(who)"])
     }
   }
 

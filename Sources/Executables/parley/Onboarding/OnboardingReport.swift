@@ -66,6 +66,14 @@ enum OnboardingReport {
     ].map(Printable.text)
   }
 
+  static let unfinishedHeading = ["USER", "PART", "REASON", "COUNT", "SINCE"]
+
+  static func rows(_ person: UnfinishedOnboarding) -> [[String]] {
+    person.parts.map { part in
+      [person.userID, part.part, part.reason, "\(part.count)", part.since.map(SessionReport.text) ?? ""].map(Printable.text)
+    }
+  }
+
   static let clipHeading = ["STEP", "STATE", "BYTES", "SECONDS", "AT"]
 
   static func row(_ clip: VoiceClip) -> [String] {

@@ -22,7 +22,20 @@ final class StubOnboardingAdmin: OnboardingAdminService.Handlers, IdentityServic
         warnings: [.init(step: 5, reason: "transcription_failed", message: "step 5\u{1b}[31m was not heard")]),
       recordings: [.init(id: "clip-1", stepID: 5, duration: .init(seconds: 8), transcriptionState: .failed, size: 3_000)],
       fieldsExtracted: 34, voice: .init(state: .failed, failure: "too_little_audio"),
-      sources: [.init(source: .answer, fields: 20), .init(source: .model, fields: 14)])
+      sources: [.init(source: .answer, fields: 20), .init(source: .model, fields: 14)], roundsLeft: 3)
+  }
+
+  func listUnfinished(_ request: ListUnfinishedRequest, _ call: CallContext) async throws -> ListUnfinishedResponse {
+    note(call, request.pageToken)
+    let isFirst = request.pageToken.isEmpty
+    return .init(
+      people: [
+        .init(
+          userID: isFirst ? "user-3" : "user-5",
+          parts: [
+            .init(part: "voice", reason: isFirst ? "quota_exceeded" : "timeout", count: 1, since: .init(seconds: 1_800_000_000))
+          ])
+      ], nextPageToken: isFirst ? "user-3" : "")
   }
 
   func retryTranscription(

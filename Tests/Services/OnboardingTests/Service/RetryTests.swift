@@ -264,4 +264,42 @@ struct RetryTests {
       #expect(try await world.sandbox.effects("voices")["existing"]?.int64 == 1)
     }
   }
+
+  @Test("O-46: operators see page by page who has something unfinished, since when and why, and how many rounds are left")
+  func unfinished() async throws {
+    try await OnboardingWorld.with(Self.operated) { world in
+      let (ana, ben, cy) = (try await world.signIn("ana"), try await world.signIn("ben"), try await world.signIn("cy"))
+      try await world.sandbox.fail(Self.transcribing, ["status": 401, "count": 2])
+      for (user, voices) in [(ana, 2), (ben, 0), (cy, 1)] {
+        if user.userID == ben.userID { try await world.sandbox.control(.post, "openai/chat", ["refusal": "no", "count": 1]) }
+        _ = try await world.client.complete(
+          .init(state: try OnboardingWorld.record(voices: voices), voiceConsent: .init(isGiven: true, statement: "v1")),
+          options: OnboardingWorld.options(user))
+      }
+      try await Self.asOperator(world) { admin in
+        var request = ListUnfinishedRequest(pageSize: 1)
+        var found: [String: [String]] = [:]
+        repeat {
+          let page = try await admin.listUnfinished(request, options: Self.options)
+          #expect(page.people.count == 1, "\(page)")
+          for person in page.people {
+            found[person.userID] = person.parts.map { "\($0.part) \($0.reason) \($0.count)" }
+            #expect(person.parts.allSatisfy { $0.since != nil })
+          }
+          request.pageToken = page.nextPageToken
+        } while !request.pageToken.isEmpty
+        // Too little for a voice, and what cy said, is no fault.
+        #expect(
+          found == [
+            ana.userID.description: ["transcription unauthorized 2"], ben.userID.description: ["identity refused_by_model 1"],
+          ], "\(found)")
+        let shown = try await admin.inspectOnboarding(.init(userID: ana.userID.description), options: Self.options)
+        #expect(shown.roundsLeft == 5)
+        for wrong in [ListUnfinishedRequest(pageSize: 201), .init(pageSize: -1), .init(pageToken: "x")] {
+          let refusal = await #expect(throws: RPCError.self) { try await admin.listUnfinished(wrong, options: Self.options) }
+          #expect(refusal?.code == .invalidArgument)
+        }
+      }
+    }
+  }
 }

@@ -70,17 +70,6 @@ struct OnboardingWorld: Sendable {
     }
   }
 
-  /// Where the sandbox's bucket is, and its key.
-  private static func bucket(_ sandbox: SandboxProcess) async throws -> [String: String] {
-    let access = try await sandbox.control(.get, "s3/access")
-    return [
-      "BLOBS_DIRECTORY": "", "BLOBS_KIND": "s3", "BLOBS_S3_ENDPOINT": sandbox.url,
-      "BLOBS_S3_BUCKET": access["bucket"]?.string ?? "",
-      "BLOBS_S3_REGION": access["region"]?.string ?? "", "BLOBS_S3_ACCESS_KEY_ID": access["accessKeyId"]?.string ?? "",
-      "BLOBS_S3_SECRET_ACCESS_KEY": access["secretAccessKey"]?.string ?? "",
-    ]
-  }
-
   /// What the service is told of the sandbox and of its folder, and the file with all authorities that it trusts.
   static func settings(
     _ parley: TestParley, _ sandbox: SandboxProcess, in scratch: ScratchFolder, trusting others: [String] = []

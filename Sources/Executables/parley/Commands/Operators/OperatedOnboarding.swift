@@ -6,12 +6,45 @@ import RPC
 /// `parley admin onboarding`: what became of people's answers.
 struct OperatedOnboardingCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "onboarding", abstract: "See what became of somebody's answers, and have what failed tried again.",
+    commandName: "onboarding", abstract: "See what became of people's answers, and have what failed tried again.",
     discussion: """
       What people said is not shown. A user is named as in 'parley admin user'; for anything but an identifier the target is asked, \
       and the onboarding service is looked for as in 'parley onboarding'.
       """,
-    subcommands: [ShowOnboarding.self, RetryTranscription.self, RetryIdentity.self, RetryClone.self])
+    subcommands: [
+      ListUnfinishedOnboarding.self, ShowOnboarding.self, RetryTranscription.self, RetryIdentity.self, RetryClone.self,
+    ])
+}
+
+/// `parley admin onboarding list`
+struct ListUnfinishedOnboarding: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "List people of whose answers something is not made yet, or failed and may be tried again.")
+
+  @Option(help: "How many people at most.") var limit = 100
+  @OptionGroup var service: OnboardingOptions
+
+  func validate() throws {
+    guard limit > 0 else { throw ValidationError("--limit is 1 or more.") }
+  }
+
+  func run() async throws {
+    try await service.asOperator { admin, connection in
+      var request = ListUnfinishedRequest()
+      var people: [UnfinishedOnboarding] = []
+      repeat {
+        request.pageSize = Int32(min(100, limit - people.count))
+        let response = try await admin.listUnfinished(request, options: .init(deadline: connection.deadline))
+        people += response.people
+        request.pageToken = response.nextPageToken
+      } while !request.pageToken.isEmpty && people.count < limit
+      if service.options.json {
+        Console.write(json: ["people": .array(people.map { OnboardingReport.json($0) })])
+      } else {
+        Console.write(OnboardingReport.unfinishedHeading, rows: people.flatMap(OnboardingReport.rows))
+      }
+    }
+  }
 }
 
 /// `parley admin onboarding show`
@@ -28,6 +61,7 @@ struct ShowOnboarding: AsyncParsableCommand {
         .init(userID: try await user.identifier(connection)), options: .init(deadline: connection.deadline))
       if service.options.json { return Console.write(json: OnboardingReport.json(found)) }
       var rows = found.submission.map(OnboardingReport.table) ?? [("submission", "none")]
+      rows.append(("rounds", "\(found.roundsLeft) left"))
       let sources = found.sources.map { "\($0.fields) \(OnboardingReport.lowered($0.source, "IDENTITY_SOURCE_"))" }
       rows.append(("fields", "\(found.fieldsExtracted)" + (sources.isEmpty ? "" : " (\(sources.joined(separator: ", ")))")))
       if let voice = found.voice {
@@ -62,7 +96,7 @@ struct RetryTranscription: AsyncParsableCommand {
 /// `parley admin onboarding retry-identity`
 struct RetryIdentity: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "retry-identity", abstract: "Have somebody's answers understood once more.")
+    commandName: "retry-identity", abstract: "Have somebody's answers understood once more that were not.")
 
   @OptionGroup var user: UserArgument
   @OptionGroup var service: OnboardingOptions
@@ -72,7 +106,7 @@ struct RetryIdentity: AsyncParsableCommand {
       let response = try await admin.retryIdentityExtraction(
         .init(userID: try await user.identifier(connection)), options: .init(deadline: connection.deadline))
       if service.options.json { return Console.write(json: OnboardingReport.json(response)) }
-      Console.write(line: response.isNew ? "tried again" : "is being done already")
+      Console.write(line: response.isNew ? "tried again" : "is being done already, or succeeded")
     }
   }
 }

@@ -76,7 +76,7 @@ struct OnboardingHTTPRoutes: Sendable {
         return ["success": true, "recordings": .number(JSONNumber(count))]
       },
       debug("/debug/onboarding/retry-identity-extraction/:user", "Failed to retry identity extraction") { _, user in
-        ["success": true, "started": .bool(try await admin.retryExtraction(of: user))]
+        ["success": true, "started": .bool(try await admin.retryExtraction(of: user) ?? false)]
       },
     ]
   }

@@ -12,6 +12,7 @@ struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
   let recordings: RecordingStore
   let identities: IdentityStore
   let voices: VoiceStore
+  let unfinished: UnfinishedStore
   let watch: SubmissionWatch
   let steps: StepCatalogues
   let jobs: any JobEngine
@@ -28,9 +29,43 @@ struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
         submission: try await watch.message(kept),
         recordings: try await recordings.recordings(of: user).map { VoiceClip($0, withWords: false) },
         fieldsExtracted: Int32(facts.count), voice: Voice(try await voices.voice(of: user)),
-        sources: sources.sorted { $0.key < $1.key }.map { .init(source: .init(rawValue: $0.key), fields: Int32($0.value.count)) })
+        sources: sources.sorted { $0.key < $1.key }.map { .init(source: .init(rawValue: $0.key), fields: Int32($0.value.count)) },
+        roundsLeft: Int32(max(0, RetryPlan.pauses.count - kept.round)))
     }
   }
+
+  /// The most people on a page, and how many there are where the caller does not say.
+  private static let page = (most: 200, usual: 50)
+
+  func listUnfinished(_ request: ListUnfinishedRequest, _ call: CallContext) async throws -> ListUnfinishedResponse {
+    try await refusing {
+      guard (0...Self.page.most).contains(Int(request.pageSize)) else {
+        throw OnboardingRefusal.invalid(field: "page_size", "0 to \(Self.page.most)")
+      }
+      let size = request.pageSize == 0 ? Self.page.usual : Int(request.pageSize)
+      let after = UUID(request.pageToken)
+      guard after != nil || request.pageToken.isEmpty else {
+        throw OnboardingRefusal.invalid(field: "page_token", "one that was handed out, or empty")
+      }
+      // One more than is wanted tells whether there is another page.
+      let found = try await unfinished.people(after: after, limit: size + 1, but: Self.lasting)
+      let people = Array(found.prefix(size))
+      let parts = Dictionary(grouping: try await unfinished.parts(of: people, but: Self.lasting), by: \.user)
+      return .init(
+        people: people.map { user in
+          UnfinishedOnboarding(
+            userID: user.description,
+            parts: (parts[user] ?? []).map {
+              UnfinishedPart(part: $0.name, reason: $0.reason, count: Int32(clamping: $0.count), since: .init($0.since))
+            })
+        }, nextPageToken: found.count > size ? people.last?.description ?? "" : "")
+    }
+  }
+
+  /// What no trying again makes good: the person would have to say something else.
+  private static let lasting = RecordingDamage.words.union(SubmissionPipeline.lastingVoiceFailures).union([
+    SubmissionPipeline.noData
+  ])
 
   func retryTranscription(
     _ request: RetryTranscriptionRequest, _ call: CallContext
@@ -42,7 +77,10 @@ struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
   func retryIdentityExtraction(
     _ request: RetryIdentityExtractionRequest, _ call: CallContext
   ) async throws -> RetryIdentityExtractionResponse {
-    .init(isNew: try await retryExtraction(of: try Self.user(request.userID)))
+    guard let isNew = try await retryExtraction(of: try Self.user(request.userID)) else {
+      throw OnboardingRefusal.nothingToRetry("the answers are understood").rpcError
+    }
+    return .init(isNew: isNew)
   }
 
   func retryVoiceClone(_ request: RetryVoiceCloneRequest, _ call: CallContext) async throws -> RetryVoiceCloneResponse {
@@ -74,13 +112,9 @@ struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
     }?.count ?? 0
   }
 
-  /// - Returns: Whether it was not being done already.
-  func retryExtraction(of user: UUID) async throws -> Bool {
-    let made = try await again(of: user) { transaction in
-      try await identities.reopen(of: user, at: now(), in: transaction) ? 1 : 0
-    }
-    guard let made else { throw OnboardingRefusal.nothingToRetry("the answers are understood").rpcError }
-    return made.isNew
+  /// - Returns: Whether it was not being done already; nil where the newest extraction succeeded.
+  func retryExtraction(of user: UUID) async throws -> Bool? {
+    try await again(of: user) { transaction in try await identities.reopen(of: user, at: now(), in: transaction) ? 1 : 0 }?.isNew
   }
 
   /// - Returns: How much is tried again, and whether it was not being done already; nil where there is nothing.

@@ -93,8 +93,8 @@ struct OnboardingParts: Sendable {
       voices: voiceStore, recordings: recordings, submissions: submissions, blobs: blobs, jobs: jobs, now: now)
     self.recordings = RecordingDesk(database: database, recordings: recordings, blobs: blobs)
     admin = OnboardingAdminHandlers(
-      submissions: submissions, recordings: recordings, identities: identities, voices: voiceStore, watch: watch,
-      steps: catalogues, jobs: jobs, log: context.log, now: now)
+      submissions: submissions, recordings: recordings, identities: identities, voices: voiceStore,
+      unfinished: UnfinishedStore(database), watch: watch, steps: catalogues, jobs: jobs, log: context.log, now: now)
     own = OwnOnboardingData(
       database: database, store: OnboardingDataStore(database), recordings: recordings, voices: voiceStore,
       submissions: submissions, kept: IdempotencyStore(schema: "onboarding", database), blobs: blobs, jobs: jobs.queue,
