@@ -33,6 +33,45 @@ import Testing
     try await ToolProcess.parley(["jobs"] + arguments, environment: place.environment)
   }
 
+  /// What the worker of a test was given.
+  private final class Carried: Sendable {
+    let bytes = Mutex<[UInt8]>([])
+  }
+
+  /// What a job carries is corrected from a file, which is looked into before anything is asked.
+  private func correct(_ id: PostgreSQL.UUID, _ jobs: PostgreSQLJobs, _ target: OperatorPlace) async throws {
+    let folder = try ScratchFolder()
+    func write(_ name: String, _ bytes: [UInt8]) throws {
+      try Data(bytes).write(to: URL(fileURLWithPath: "\(folder.path)/\(name)"))
+    }
+    try write("address.json", Array(#"{"to":"ana"}"#.utf8))
+    try write("broken.json", Array(#"{"to":"#.utf8))
+    try write("large", [UInt8](repeating: 1, count: (1 << 20) + 1))
+    try write("raw", [0, 255])
+    for (name, complaint) in [("broken.json", "is not JSON"), ("large", "more than 1048576 bytes"), ("none", "cannot read")] {
+      let refused = try await parley(target, "retry", "--payload-file", "\(folder.path)/\(name)", "\(id)")
+      #expect(refused.status == 64 && refused.errors.contains(complaint), "\(refused)")
+    }
+    #expect(try await parley(target, "show", "\(id)").output.contains("3 bytes"))
+    #expect(try await parley(target, "retry", "--payload-file", folder.path + "/raw", "\(id)").status == 0)
+    #expect(try await jobs.queue.job(id)?.payloadLength == 2)
+    let corrected = try await parley(target, "retry", "--payload-file", folder.path + "/address.json", "\(id)")
+    #expect(corrected.output == "runs as soon as a worker has room\n", "\(corrected)")
+    let carried = Carried()
+    var taking = JobHandlers()
+    taking.handle(kind) { payload, _ in
+      carried.bytes.withLock { $0 = payload }
+      throw JobFailure.permanent("seen")
+    }
+    let second = Task { [taking] in try await jobs.work(taking) }
+    let end = MonotonicInstant.now().advanced(by: Duration.seconds(30).withPatience)
+    while try await jobs.queue.job(id)?.state != .dead && MonotonicInstant.now() < end { await Task.yield() }
+    second.cancel()
+    _ = await second.result
+    #expect(carried.bytes.withLock { $0 } == Array(#"{"to":"ana"}"#.utf8))
+    #expect(try await parley(target, "retry", "\(id)").status == 0)
+  }
+
   @Test("JOB-M6: an operator lists, shows, edits, retries and purges jobs, and pauses and resumes queues, as text and as JSON")
   func story() async throws {
     try await serve { jobs, target in
@@ -65,44 +104,14 @@ import Testing
       for part in ["mail.send", "unique key", "ana", "3 bytes", "render,", "permanent", "1 of 1"] {
         #expect(shown.output.contains(part), "\(part)")
       }
-      #expect(try await parley(target, "show", "\(UUID.v7())").status == 1)
+      #expect(try await parley(target, "show", "\(PostgreSQL.UUID.v7())").status == 1)
       #expect(try await parley(target, "show", "nonsense").status == 1)
 
       #expect(try await parley(target, "retry", "\(id)").output == "runs as soon as a worker has room\n")
       #expect(try await jobs.queue.job(id)?.state == .ready)
-      #expect(try await parley(target, "retry", "\(UUID.v7())").status == 1)
+      #expect(try await parley(target, "retry", "\(PostgreSQL.UUID.v7())").status == 1)
 
-      // What a job carries is corrected from a file, which is looked into before anything is asked.
-      let folder = try ScratchFolder()
-      func write(_ name: String, _ bytes: [UInt8]) throws {
-        try Data(bytes).write(to: URL(fileURLWithPath: "\(folder.path)/\(name)"))
-      }
-      try write("address.json", Array(#"{"to":"ana"}"#.utf8))
-      try write("broken.json", Array(#"{"to":"#.utf8))
-      try write("large", [UInt8](repeating: 1, count: (1 << 20) + 1))
-      try write("raw", [0, 255])
-      for (name, complaint) in [("broken.json", "is not JSON"), ("large", "more than 1048576 bytes"), ("none", "cannot read")] {
-        let refused = try await parley(target, "retry", "--payload-file", "\(folder.path)/\(name)", "\(id)")
-        #expect(refused.status == 64 && refused.errors.contains(complaint), "\(refused)")
-      }
-      #expect(try await parley(target, "show", "\(id)").output.contains("3 bytes"))
-      #expect(try await parley(target, "retry", "--payload-file", folder.path + "/raw", "\(id)").status == 0)
-      #expect(try await jobs.queue.job(id)?.payloadLength == 2)
-      let corrected = try await parley(target, "retry", "--payload-file", folder.path + "/address.json", "\(id)")
-      #expect(corrected.output == "runs as soon as a worker has room\n", "\(corrected)")
-      let carried = Mutex<[UInt8]>([])
-      var taking = JobHandlers()
-      taking.handle(kind) { payload, _ in
-        carried.withLock { $0 = payload }
-        throw JobFailure.permanent("seen")
-      }
-      let second = Task { [taking] in try await jobs.work(taking) }
-      let end = MonotonicInstant.now().advanced(by: Duration.seconds(30).withPatience)
-      while try await jobs.queue.job(id)?.state != .dead && MonotonicInstant.now() < end { await Task.yield() }
-      second.cancel()
-      _ = await second.result
-      #expect(carried.withLock { $0 } == Array(#"{"to":"ana"}"#.utf8))
-      #expect(try await parley(target, "retry", "\(id)").status == 0)
+      try await correct(id, jobs, target)
 
       // A kind whose taker does not exist yet.
       let held = try await jobs.enqueue(JobKind<[UInt8]>("fax.send").job([])).id

@@ -14,15 +14,15 @@ import Testing
     return path
   }
 
-  /// What is said of a good recording, by both ways of looking at it.
+  /// What is said against a good recording, by both ways of looking at it.
   private static func failures(_ studio: Studio, _ program: String, _ format: AudioFormat) async throws -> [AudioError?] {
     var tools = AudioTools(ffprobe: program, ffmpeg: program, on: studio.pool)
     tools.processLimits = studio.tools.processLimits
     let (bytes, used) = (HandmadeWAV.file(HandmadeWAV.tone(0.5, milliseconds: 1000)), tools)
-    return [
-      await #expect(throws: AudioError.self) { try await AudioProbe(used).check(bytes, as: format) },
-      await #expect(throws: AudioError.self) { _ = try await SilenceGate(used).judge(bytes, as: format) },
-    ]
+    var failures: [AudioError?] = [nil, nil]
+    do { try await AudioProbe(used).check(bytes, as: format) } catch { failures[0] = error }
+    do { _ = try await SilenceGate(used).judge(bytes, as: format) } catch { failures[1] = error }
+    return failures
   }
 
   private static let python = "#!/usr/bin/python3 -IS\nimport ctypes, os, signal, threading\n"

@@ -103,7 +103,7 @@ struct TestGround: Sendable {
   // MARK: Running
 
   static func serving<S: Service>(
-    _ service: S.Type, _ settings: Settings, _ clock: WallClock, log: Logger = silent,
+    _ service: S.Type, _ settings: Settings, _ clock: WallClock, log: Logger = TestGround.silent,
     _ body: (ServiceInstance) async throws -> Void
   ) async throws {
     let instance = try await ServiceInstance.start(S.self, settings: settings, log: log, clock: clock)

@@ -174,16 +174,16 @@ public struct TestParley: Sendable {
   }
 
   /// A channel over TLS to a service that was started here, for the length of `body`.
-  public func withSecureChannel(
+  public func withSecureChannel<Value: Sendable>(
     to instance: ServiceInstance, showing certificate: Certificate,
-    _ body: @escaping @Sendable (ClientChannel) async throws -> Void
-  ) async throws {
+    _ body: @escaping @Sendable (ClientChannel) async throws -> Value
+  ) async throws -> Value {
     let configuration = ClientChannelConfiguration(tls: try ground.tls(showing: certificate))
     let channel = ClientChannel(
       to: .host("127.0.0.1", port: instance.addresses.tls?.port ?? 0), on: loops, configuration: configuration)
     let result = await Result.of { try await body(channel) }
     await channel.close()
-    try result.get()
+    return try result.get()
   }
 
   // MARK: Starting

@@ -17,7 +17,7 @@ struct ChatEndpoint {
   /// The schema of the answer; nil for text.
   private let schema: JSONValue?
 
-  init(_ request: HTTPServerRequest, _ dialect: OpenAIDialect = .init()) throws(OpenAIRefusal) {
+  init(_ request: HTTPServerRequest, _ dialect: OpenAIDialect) throws(OpenAIRefusal) {
     guard let body = try? JSONParser.parse(request.body).object else {
       throw .invalid("We could not parse the JSON body of your request.")
     }

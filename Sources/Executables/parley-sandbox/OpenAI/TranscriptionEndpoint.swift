@@ -16,7 +16,7 @@ struct TranscriptionEndpoint {
   private let format: String
   private let language: String?
 
-  init(_ request: HTTPServerRequest, _ dialect: OpenAIDialect = .init()) throws(OpenAIRefusal) {
+  init(_ request: HTTPServerRequest, _ dialect: OpenAIDialect) throws(OpenAIRefusal) {
     guard request.body.count <= Self.maximumSize else {
       throw OpenAIRefusal(
         status: 413, code: nil,

@@ -99,7 +99,7 @@ struct RetryJob: AsyncParsableCommand {
   func run() async throws {
     let payload = try payloadFile.map(Self.payload)
     try await Connection.call(asOperator: options) { connection in
-      let request = RetryJobRequest(id: id, payload: payload.map { .init($0) })
+      let request = RetryJobRequest(id: id, payload: payload.map { Bytes($0) })
       let response = try await connection.jobs.retryJob(request, options: connection.plainOptions)
       if options.json {
         Console.write(json: ["job": response.job.map { JobReport.json($0) } ?? .null])

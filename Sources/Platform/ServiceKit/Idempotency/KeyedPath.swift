@@ -1,3 +1,4 @@
+internal import EventLoop
 public import Idempotency
 public import MessagesCore
 public import RPC

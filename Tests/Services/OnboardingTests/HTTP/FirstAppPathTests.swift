@@ -82,7 +82,9 @@ struct FirstAppPathTests {
       try await world.sandbox.control(.post, "openai/chat", ["refusal": "no", "count": 1])
       let refused = try await world.post("/onboarding/extract-data", [], as: ana)
       #expect(refused.status == 200 && refused.body["success"] == false && refused.body["error"] == "refused_by_model")
-      #expect(refused.body["fieldsExtracted"]?.int64 == 34 && refused.body["extractedAt"]?.string?.hasSuffix("Z") == true)
+      // What was concluded before stays.
+      #expect(refused.body["fieldsExtracted"]?.int64 == 60, "\(refused)")
+      #expect(refused.body["extractedAt"]?.string?.hasSuffix("Z") == true, "\(refused)")
       let well = try await world.post("/onboarding/extract-data", [], as: ana)
       #expect(well.body["success"] == true && well.body["fieldsExtracted"]?.int64 == 60 && well.body["error"] == nil)
     }
@@ -238,7 +240,8 @@ struct FirstAppPathTests {
           try await admin.retryVoiceClone(.init(userID: user), options: options)
         }
         #expect(ready?.code == .failedPrecondition && ready?.reason == "NOTHING_TO_RETRY", "\(ready as Any)")
-        #expect(try await admin.retryTranscription(.init(userID: user), options: options).recordings == 0)
+        let reopened = try await admin.retryTranscription(.init(userID: user), options: options)
+        #expect(reopened.recordings == 0)
         let understood = await #expect(throws: RPCError.self) {
           try await admin.retryIdentityExtraction(.init(userID: user), options: options)
         }

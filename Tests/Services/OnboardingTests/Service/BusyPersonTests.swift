@@ -25,13 +25,14 @@ struct BusyPersonTests {
   func alone() async throws {
     try await OnboardingWorld.with(["DATABASE_POOL": "4"]) { world in
       let (ana, ben) = (try await world.signIn("ana"), try await world.signIn("ben"))
-      let user = try #require(PostgreSQL.UUID(ana.userID.description))
+      let id = PostgreSQL.UUID(ana.userID.description)
+      let user = try #require(id)
       @Sendable func save(_ step: Int32) async throws -> RPCError? {
         do {
           _ = try await world.client.saveAnswer(
             .init(step: step, answer: Self.written("of ana")), options: OnboardingWorld.options(ana))
           return nil
-        } catch let error as RPCError { return error }
+        } catch { return error }
       }
       try await world.parley.withDatabase { database in
         try await database.transaction { transaction in

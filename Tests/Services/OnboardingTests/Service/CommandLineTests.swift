@@ -56,6 +56,7 @@ struct CommandLineTests {
   /// Signs somebody in at the command line, who has paid.
   private static func signIn(_ name: String, _ command: CommandLine, _ world: OnboardingWorld) async throws {
     let begun = try await command.run(["login", "--begin", "--json"])
+    #expect(begun.status == 0, "\(begun.output)")
     let challenge = try JSONParser.parse(Array(begun.output.utf8))
     let token = try world.parley.idToken(of: name, nonce: challenge["provider_nonce"]?.string ?? "")
     let file = "\(command.home)/token"
@@ -63,6 +64,7 @@ struct CommandLineTests {
     let ended = try await command.run([
       "login", "--id-token-file", file, "--nonce", challenge["nonce"]?.string ?? "", "--json",
     ])
+    #expect(ended.status == 0, "\(ended.output)")
     let session = try JSONParser.parse(Array(ended.output.utf8))
     world.parley.directory.begin(session["session_id"]?.string ?? "")
     world.parley.directory.subscribe(session["profile"]?["user_id"]?.string ?? "")

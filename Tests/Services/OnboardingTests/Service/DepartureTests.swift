@@ -4,6 +4,7 @@ import Foundation
 import JOSE
 import JSON
 import MessagesCore
+import OnboardingStore
 import Outbound
 import ParleyAPI
 import PostgreSQL
@@ -143,8 +144,11 @@ struct DepartureTests {
         let name = SHA256.digest([7]).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         try Data([7]).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
         try await world.parley.withDatabase { database in
-          _ = try await UploadStore(database).begin(
-            "upload-that-came-late", digest: SHA256.digest([7]), size: 1, mediaType: "audio/m4a", of: user, at: .init(seconds: 0))
+          _ = try await database.transaction { transaction in
+            try await UploadStore(database).begin(
+              "upload-that-came-late", digest: SHA256.digest([7]), size: 1, mediaType: "audio/m4a", of: user,
+              at: .init(seconds: 0), in: transaction)
+          }
         }
         world.parley.clock.advance(by: .seconds(1_740))
         try await eventually {

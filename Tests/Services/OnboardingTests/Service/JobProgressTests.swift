@@ -1,3 +1,5 @@
+import JSON
+import Outbound
 import ParleyAPI
 import PostgreSQL
 import RPC

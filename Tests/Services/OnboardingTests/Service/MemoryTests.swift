@@ -41,7 +41,9 @@ struct MemoryTests {
       // Whoever is looked into after them is done: nothing more is on its way.
       let ana = try await world.signIn("ana")
       for _ in 0..<2 {
-        #expect(try await world.post("/transcribe/audio", try SpokenFiles.silence(), as: ana).status == 200)
+        let heard = try await world.post(
+          "/transcribe/audio", try SpokenFiles.silence(), as: ana, ["Content-Type": "audio/mp4"])
+        #expect(heard.status == 200, "\(heard)")
       }
       let held = try await world.sandbox.control(.get, "hold")["waiting"]?.array?.count
       #expect(held == fit, "\(held as Any)")

@@ -62,6 +62,48 @@ struct ProviderTests {
     }
   }
 
+  private static let transcribing = "/openai/v1/audio/transcriptions"
+
+  /// Lets time go on between the attempts until the work on the only submission has ended.
+  private static func workToTheEnd(_ world: OnboardingWorld) async throws {
+    try await eventually(atMost: .seconds(60)) {
+      if try await world.value("select done_at is not null from onboarding.submission", as: Bool.self) == true { return true }
+      try await world.pass(.seconds(23))
+      return false
+    }
+  }
+
+  @Test("JOB-M11: a provider that hangs is left when its time is up, which is a state of the recording, and the rest goes on")
+  func hanging() async throws {
+    try await OnboardingWorld.with(["TRANSCRIPTION_TIMEOUT": "1s", "JOBS_LEASE": "600s"]) { world in
+      let ana = try await world.signIn("ana")
+      try await world.sandbox.fail(Self.transcribing, ["delayMs": 60_000, "count": 1_000])
+      let state = try OnboardingWorld.record(voices: 1)
+      _ = try await world.client.complete(.init(state: state, wait: .init()), options: OnboardingWorld.options(ana))
+      try await Self.workToTheEnd(world)
+      #expect(
+        try await world.value("select state || ' ' || reason from onboarding.recording", as: String.self) == "failed timeout")
+      #expect(try await world.sandbox.requests("/openai/v1/chat/completions") == 1)
+      #expect(try await world.value("select failure from onboarding.identity", as: String.self) == "")
+    }
+  }
+
+  @Test("JOB-M11: after repeated 503s the circuit opens: what is left has failed without a call, and is tried again later")
+  func circuit() async throws {
+    try await OnboardingWorld.with(["ADMIN_LISTEN": "127.0.0.1:0", "JOBS_LEASE": "600s"]) { world in
+      let ana = try await world.signIn("ana")
+      try await world.sandbox.fail(Self.transcribing, ["status": 503, "count": 1_000])
+      let state = try OnboardingWorld.record(voices: 15)
+      _ = try await world.client.complete(.init(state: state, wait: .init()), options: OnboardingWorld.options(ana))
+      try await Self.workToTheEnd(world)
+      #expect(try await world.value("select count(*) from onboarding.recording where state = 'failed'", as: Int64.self) == 15)
+      #expect(try await world.sandbox.requests(Self.transcribing) < 4 * 15, "not each is sent each time")
+      let open = "parley_onboarding_failures_total{part=\"transcribe\",reason=\"circuit_open\"}"
+      #expect(try await MetricsTests.metric(open, world) ?? 0 > 0)
+      #expect(try await RetryTests.jobs(world) == 1, "a round follows")
+    }
+  }
+
   @Test("O-33: the cloner gets the longest recordings until there are thirty seconds, and none besides")
   func samples() async throws {
     try await OnboardingWorld.with { world in

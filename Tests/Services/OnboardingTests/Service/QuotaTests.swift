@@ -34,7 +34,8 @@ struct QuotaTests {
     try await OnboardingWorld.with { world in
       let ana = try await world.signIn("ana")
       let options = OnboardingWorld.options(ana)
-      let user = try #require(PostgreSQL.UUID(ana.userID.description))
+      let id = PostgreSQL.UUID(ana.userID.description)
+      let user = try #require(id)
       let files = [try SpokenFiles.m4a(1), try SpokenFiles.m4a(2)].sorted { $0.count > $1.count }
       let (first, second) = (files[0], files[1])
       try await world.parley.withDatabase { database in
@@ -70,7 +71,8 @@ struct QuotaTests {
   func uploads() async throws {
     try await OnboardingWorld.with { world in
       let ana = try await world.signIn("ana")
-      let user = try #require(PostgreSQL.UUID(ana.userID.description))
+      let id = PostgreSQL.UUID(ana.userID.description)
+      let user = try #require(id)
       let bytes = try SpokenFiles.m4a(1)
       let known = UploadTests.head(bytes, "upload-that-is-known")
       #expect(await Self.reason { _ = try await UploadTests.upload(world, ana, known, bytes[..<10_000]) } == "WRONG_OFFSET")

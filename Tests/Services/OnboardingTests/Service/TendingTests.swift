@@ -54,7 +54,8 @@ struct TendingTests {
   func batches() async throws {
     try await OnboardingWorld.with(Self.settings) { world in
       let ana = try await world.signIn("ana")
-      let user = try #require(PostgreSQL.UUID(ana.userID.description))
+      let id = PostgreSQL.UUID(ana.userID.description)
+      let user = try #require(id)
       try await Self.refuse(
         world,
         [

@@ -7,7 +7,8 @@ import TestSupport
 extension OnboardingWorld {
   /// What the object store has of somebody's.
   func blobs(of user: TestUser) -> [String] {
-    (try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/\(user.userID)")) ?? []
+    // Beside each is what its type is.
+    ((try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/\(user.userID)")) ?? []).filter { !$0.hasSuffix(".type") }
   }
 
   /// Time passes, unless a job is being done.

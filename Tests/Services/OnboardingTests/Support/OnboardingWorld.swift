@@ -53,8 +53,8 @@ struct OnboardingWorld: Sendable {
         let scratch = try ScratchFolder()
         let (environment, bundle) = try settings(parley, sandbox, in: scratch, trusting: authorities)
         let place = try await inBucket ? bucket(of: sandbox) : [:]
-        let settings = environment.merging(place) { $1 }.merging(changes) { $1 }.filter { !$0.value.isEmpty }
-        try await parley.with(OnboardingAPI.OnboardingService.self, settings: settings, log: log) { instance, channel in
+        let given = environment.merging(place) { $1 }.merging(changes) { $1 }.filter { !$0.value.isEmpty }
+        try await parley.with(OnboardingAPI.OnboardingService.self, settings: given, log: log) { instance, channel in
           var configuration = HTTPClientConfiguration()
           configuration.caFile = bundle
           configuration.circuit = nil

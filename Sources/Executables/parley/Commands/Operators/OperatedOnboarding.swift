@@ -106,7 +106,7 @@ struct RetryIdentity: AsyncParsableCommand {
       let response = try await admin.retryIdentityExtraction(
         .init(userID: try await user.identifier(connection)), options: .init(deadline: connection.deadline))
       if service.options.json { return Console.write(json: OnboardingReport.json(response)) }
-      Console.write(line: response.isNew ? "tried again" : "is being done already, or succeeded")
+      Console.write(line: response.isNew ? "tried again" : "is being done already")
     }
   }
 }

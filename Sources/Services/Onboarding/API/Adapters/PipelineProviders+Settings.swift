@@ -1,5 +1,4 @@
 internal import ElevenLabsProvider
-internal import EventLoop
 internal import OnboardingDomain
 internal import OpenAIProvider
 internal import ServiceKit

@@ -1,7 +1,9 @@
 internal import EventLoop
 internal import MessagesCore
 internal import OnboardingDomain
+internal import OnboardingStore
 internal import ParleyAPI
+internal import PostgreSQL
 internal import RPC
 internal import RPCServer
 internal import ServiceKit

@@ -58,6 +58,8 @@ struct TranscriptionDesk: Sendable {
       guard !RecordingDamage.words.contains(error.reason) else {
         throw OnboardingRefusal.badRecording(field: "audio", word: error.reason)
       }
+      // Its server takes less than this service does.
+      guard error.reason != "too_large" else { throw OnboardingRefusal.badRecording(field: "audio", word: "audio_too_large") }
       // What else keeps it from being written down, a key that was refused or an account without money, is no fault of its sender's.
       journal.failed("transcribe", error)
       throw OnboardingRefusal.providerUnavailable(

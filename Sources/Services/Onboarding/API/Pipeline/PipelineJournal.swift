@@ -15,8 +15,10 @@ struct PipelineJournal: Sendable {
     self.metrics = PipelineMetrics(metrics)
   }
 
-  func failed(_ what: String, _ failure: ProviderFailure, of user: UUID, _ course: SubmissionCourse? = nil) {
-    var fields: Logger.Metadata = ["what": "\(what)", "failure": "\(failure)", "user": "\(user)"]
+  /// - Parameter user: Whose; nil where nothing is kept of anybody.
+  func failed(_ what: String, _ failure: ProviderFailure, of user: UUID? = nil, _ course: SubmissionCourse? = nil) {
+    var fields: Logger.Metadata = ["what": "\(what)", "failure": "\(failure)"]
+    if let user { fields["user"] = "\(user)" }
     if let course {
       fields["submission"] = "\(course.id)"
       fields["attempt"] = "\(course.run.attempt)"

@@ -1,4 +1,5 @@
 internal import Blobs
+internal import Jobs
 internal import OnboardingDomain
 internal import OnboardingStore
 internal import PostgreSQL

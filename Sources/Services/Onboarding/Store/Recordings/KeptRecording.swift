@@ -39,7 +39,7 @@ extension KeptRecording: RowDecodable {
     recording.digest, recording.size, recording.format, recording.media_type, recording.stage_id, recording.stored_at,
     recording.duration_ms, recording.state, recording.transcript, recording.reason, recording.created_at,
     (select min(answer.step) from onboarding.answer where answer.user_id = recording.user_id
-      and answer.recording = recording.digest)
+      and answer.recording = recording.digest) as step
     """
   }
 

@@ -18,7 +18,7 @@ public struct RecordingStore: Sendable {
       select \(part: KeptRecording.columns) from onboarding.recording as recording
       where recording.user_id = \(user) and exists (
         select from onboarding.answer where answer.user_id = \(user) and answer.recording = recording.digest)
-      order by 13, recording.digest
+      order by step, recording.digest
       """)
   }
 
