@@ -67,8 +67,14 @@ public struct MultipartForm: Sendable {
 
   private static func randomBoundary() -> String {
     var generator = SystemRandomNumberGenerator()
-    let (high, low) = (generator.next(), generator.next())
-    return "parley-\(String(high, radix: 36))-\(String(low, radix: 36))"
+    let (high, low) = (digits(of: generator.next()), digits(of: generator.next()))
+    return "parley-\(high)-\(low)"
+  }
+
+  /// Always 13 of them, so that the size of a form depends on nothing but what is in it.
+  private static func digits(of number: UInt64) -> String {
+    let digits = String(number, radix: 36)
+    return String(repeating: "0", count: 13 - digits.utf8.count) + digits
   }
 
   /// A name between quotes, as the HTML standard writes it: what would end the quotes or the line is `%XX`.
