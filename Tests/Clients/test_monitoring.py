@@ -159,7 +159,7 @@ class MonitoringTests(Case):
         self.assertEqual([], sorted(name for name, _ in series if name not in said))
         self.assertEqual(len({name for name, _ in series}), 9)
         lines = re.findall(r'^parley_onboarding_failures_total{part="([\w ]+)"', text, re.M)
-        self.assertEqual(lines, ["clone", "delete voice", "extract", "store", "transcribe"])
+        self.assertEqual(lines, ["clone", "delete rest", "delete voice", "extract", "find voice", "store", "transcribe"])
 
     def test_sessions(self):
         """Both services say for how long they have heard nothing, and each cause of a logout is counted from the start."""
