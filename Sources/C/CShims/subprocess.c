@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -331,23 +332,26 @@ int parley_end_process(int process, uint64_t *cpu_microseconds) {
   return status;
 }
 
-int parley_sealed_memory(const void *bytes, size_t count) {
-  int descriptor = memfd_create("parley-input", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (descriptor < 0) return -1;
+int parley_make_memory(void) { return memfd_create("parley-input", MFD_CLOEXEC | MFD_ALLOW_SEALING); }
+
+int parley_append_memory(int memory, const void *bytes, size_t count) {
   const char *rest = bytes;
   while (count > 0) {
-    ssize_t written = write(descriptor, rest, count);
+    ssize_t written = write(memory, rest, count);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) goto failed;
+    if (written <= 0) return written < 0 ? errno : ENOSPC;
     rest += written;
     count -= (size_t)written;
   }
-  if (lseek(descriptor, 0, SEEK_SET) != 0) goto failed;
-  if (fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0) goto failed;
-  return descriptor;
-failed:;
-  int error = errno;
-  close(descriptor);
-  errno = error;
-  return -1;
+  return 0;
+}
+
+int parley_seal_memory(int memory) {
+  return fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) == 0 ? 0 : errno;
+}
+
+int parley_open_memory(int memory) {
+  char path[sizeof "/proc/self/fd/" + 10];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
+  return open(path, O_RDONLY | O_CLOEXEC);
 }

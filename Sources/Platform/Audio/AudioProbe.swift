@@ -37,28 +37,22 @@ public struct AudioProbe: Sendable {
   ///
   /// The length of a file that does not say it (ADTS, MP3, what browsers record) is measured by decoding it.
   ///
-  /// - Parameters:
-  ///   - bytes: The whole file.
-  ///   - format: What its bytes are: ``AudioFormat/sniffed(from:)``.
   /// - Returns: What it says.
-  /// - Throws: ``AudioError``, as ``check(_:as:)`` does.
-  public func facts(of bytes: [UInt8], as format: AudioFormat) async throws(AudioError) -> AudioFacts {
-    let said = try await description(of: bytes, as: format)
+  /// - Throws: ``AudioError``, as ``check(_:)`` does.
+  public func facts(of file: AudioFile) async throws(AudioError) -> AudioFacts {
+    let said = try await description(of: file)
     var duration = said.duration
-    if duration == nil { duration = try await LoudnessMeter.measure(bytes, as: format, with: tools, .init()).duration }
+    if duration == nil { duration = try await LoudnessMeter.measure(file, with: tools, .init()).duration }
     return AudioFacts(duration: duration ?? .zero, codec: said.codec, channels: said.channels, sampleRate: said.sampleRate)
   }
 
   /// Refuses what is no recording by what it says of itself, without decoding it: a film, what has no sound, what is longer than allowed.
   /// A file that does not say how long it is passes.
   ///
-  /// - Parameters:
-  ///   - bytes: The whole file.
-  ///   - format: What its bytes are: ``AudioFormat/sniffed(from:)``.
   /// - Throws: ``AudioError``: ``AudioError/Code/hasVideo``, ``AudioError/Code/tooLong``, ``AudioError/Code/unreadable``, or why nothing can
   ///   be told.
-  public func check(_ bytes: [UInt8], as format: AudioFormat) async throws(AudioError) {
-    _ = try await description(of: bytes, as: format)
+  public func check(_ file: AudioFile) async throws(AudioError) {
+    _ = try await description(of: file)
   }
 
   /// What a file says of itself; its length only where that can be relied on.
@@ -69,13 +63,13 @@ public struct AudioProbe: Sendable {
     let sampleRate: Int
   }
 
-  private func description(of bytes: [UInt8], as format: AudioFormat) async throws(AudioError) -> Description {
-    try await tools.blaming(bytes, as: format) { (bytes, format) async throws(AudioError) in try await read(bytes, as: format) }
+  private func description(of file: AudioFile) async throws(AudioError) -> Description {
+    try await tools.blaming(file) { file async throws(AudioError) in try await read(file) }
   }
 
-  private func read(_ bytes: [UInt8], as format: AudioFormat) async throws(AudioError) -> Description {
+  private func read(_ file: AudioFile) async throws(AudioError) -> Description {
     let output = try await tools.probe(
-      bytes, as: format,
+      file,
       "stream=codec_type,codec_name,channels,sample_rate,duration:stream_disposition=attached_pic:format=duration")
     guard let document = try? JSONParser.parse(output), let streams = document["streams"]?.array else {
       throw AudioError(.unreadable, detail: "no description")
@@ -90,7 +84,7 @@ public struct AudioProbe: Sendable {
     else { throw AudioError(.unreadable, detail: "no sound") }
     let lengths = [stream["duration"], document["format"]?["duration"]]
     var duration: Duration?
-    if let said = lengths.lazy.compactMap({ $0?.string.flatMap { Double($0) } }).first, format != .aac, format != .mp3 {
+    if let said = lengths.lazy.compactMap({ $0?.string.flatMap { Double($0) } }).first, file.format != .aac, file.format != .mp3 {
       guard said.isFinite, said > 0 else { throw AudioError(.unreadable, detail: "no length") }
       guard said <= tools.limits.duration / .seconds(1) else { throw AudioError(.tooLong) }
       duration = .milliseconds(Int64((said * 1000).rounded()))

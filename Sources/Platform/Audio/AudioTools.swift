@@ -46,11 +46,11 @@ public struct AudioTools: Sendable {
   }
 
   /// What `ffprobe` says of a file: the fields `entries` as JSON.
-  func probe(_ bytes: [UInt8], as format: AudioFormat, _ entries: String) async throws(AudioError) -> [UInt8] {
-    try check(bytes)
+  func probe(_ file: AudioFile, _ entries: String) async throws(AudioError) -> [UInt8] {
+    try check(file)
     let process = LimitedProcess(
-      ffprobe, ["-of", "json", "-show_entries", entries] + Self.input(format), limits: processLimits)
-    return try await run(process, bytes, into: [UInt8]()) { output, chunk in
+      ffprobe, ["-of", "json", "-show_entries", entries] + Self.input(file.format), limits: processLimits)
+    return try await run(process, file.content, into: [UInt8]()) { output, chunk in
       output.append(contentsOf: chunk)
       return output.count <= 64 << 10
     }
@@ -58,25 +58,25 @@ public struct AudioTools: Sendable {
 
   /// Decodes a file to 16,000 samples a second of one channel, 16 bits each in this machine's order, and hands on their bytes.
   func decode<Result: Sendable>(
-    _ bytes: [UInt8], as format: AudioFormat, into result: Result,
+    _ file: AudioFile, into result: Result,
     _ read: @escaping @Sendable (inout Result, UnsafeRawBufferPointer) -> Bool
   ) async throws(AudioError) -> Result {
-    try check(bytes)
+    try check(file)
     let process = LimitedProcess(
       ffmpeg,
-      ["-nostdin", "-threads", "1"] + Self.input(format)
+      ["-nostdin", "-threads", "1"] + Self.input(file.format)
         + ["-map", "0:a:0", "-vn", "-sn", "-dn", "-ac", "1", "-ar", "16000", "-f", "s16le", "pipe:1"],
       limits: processLimits)
-    return try await run(process, bytes, into: result, read)
+    return try await run(process, file.content, into: result, read)
   }
 
-  private func check(_ bytes: [UInt8]) throws(AudioError) {
-    guard !bytes.isEmpty else { throw AudioError(.empty) }
-    guard bytes.count <= limits.fileSize else { throw AudioError(.tooLarge) }
+  private func check(_ file: AudioFile) throws(AudioError) {
+    guard file.content.count > 0 else { throw AudioError(.empty) }
+    guard file.content.count <= limits.fileSize else { throw AudioError(.tooLarge) }
   }
 
   private func run<Result: Sendable>(
-    _ process: LimitedProcess, _ input: [UInt8], into result: Result,
+    _ process: LimitedProcess, _ input: ProcessInput, into result: Result,
     _ read: @escaping @Sendable (inout Result, UnsafeRawBufferPointer) -> Bool
   ) async throws(AudioError) -> Result {
     let run: (ending: LimitedProcess.Ending, result: Result)
@@ -107,12 +107,12 @@ public struct AudioTools: Sendable {
   /// A tool that is broken, or has too little memory to begin with, ends as it does for a file that is broken. Each time the good one is
   /// read anew: what was true a minute ago tells nothing of a machine that has just run out of something.
   func blaming<Value>(
-    _ bytes: [UInt8], as format: AudioFormat, _ read: ([UInt8], AudioFormat) async throws(AudioError) -> Value
+    _ file: AudioFile, _ read: (AudioFile) async throws(AudioError) -> Value
   ) async throws(AudioError) -> Value {
     let fault: AudioError
-    do throws(AudioError) { return try await read(bytes, format) } catch { fault = error }
+    do throws(AudioError) { return try await read(file) } catch { fault = error }
     guard fault.code == .unreadable else { throw fault }
-    do throws(AudioError) { _ = try await read(Self.goodRecording, .wav) } catch {
+    do throws(AudioError) { _ = try await read(try AudioFile(Self.goodRecording, as: .wav)) } catch {
       guard error.isPermanent else { throw error }
       throw AudioError(.toolFailed, detail: "it does not read a good recording either (\(error))")
     }

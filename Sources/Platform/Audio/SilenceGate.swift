@@ -54,11 +54,7 @@ public struct SilenceGate: Sendable {
   }
 
   /// Decodes a recording and judges it.
-  ///
-  /// - Parameters:
-  ///   - bytes: The whole file.
-  ///   - format: What its bytes are: ``AudioFormat/sniffed(from:)``.
-  public func judge(_ bytes: [UInt8], as format: AudioFormat) async throws(AudioError) -> SilenceReport {
-    try await LoudnessMeter.measure(bytes, as: format, with: tools, rules).report
+  public func judge(_ file: AudioFile) async throws(AudioError) -> SilenceReport {
+    try await LoudnessMeter.measure(file, with: tools, rules).report
   }
 }

@@ -36,14 +36,14 @@ public struct LimitedProcess: Sendable {
   /// Runs it to its end.
   ///
   /// - Parameters:
-  ///   - input: What it finds on its standard input.
+  ///   - input: What it finds on its standard input; other programs may have it too.
   ///   - pool: Where the calling is done that blocks; its threads are as many as such programs run at once.
   ///   - result: What `read` begins with.
   ///   - read: Takes the output, piece by piece, on a thread of the pool; false ends the program.
   /// - Returns: How it ended, and what `read` made of its output.
   /// - Throws: ``SubprocessError`` when it could not begin, or was ended by us.
   public func run<Result: Sendable>(
-    input: [UInt8], on pool: BlockingPool, into result: Result,
+    input: ProcessInput, on pool: BlockingPool, into result: Result,
     _ read: @escaping @Sendable (inout Result, UnsafeRawBufferPointer) -> Bool
   ) async throws(SubprocessError) -> (ending: Ending, result: Result) {
     let cancellation = Cancellation()

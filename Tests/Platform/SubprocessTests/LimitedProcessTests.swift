@@ -39,6 +39,34 @@ import Testing
     #expect(try await Self.run("/bin/cat", []).output == "")
   }
 
+  @Test("What came piece by piece is one input, which several programs at once read, each from its beginning")
+  func shared() async throws {
+    var writer = ProcessInputWriter()
+    let input = (0..<(3 << 20)).map { UInt8(truncatingIfNeeded: $0 % 251 & 0x7f) }
+    for start in stride(from: 0, to: input.count, by: 100_000) {
+      writer.append(Array(input[start..<min(start + 100_000, input.count)]))
+    }
+    #expect(writer.count == input.count)
+    let shared = try writer.sealed()
+    let pool = BlockingPool(maximumThreads: 3)
+    defer { pool.shutDown() }
+    try await withThrowingTaskGroup(of: [UInt8].self) { group in
+      for _ in 0..<6 {
+        group.addTask {
+          // By its standard input itself, whose place is in the descriptor.
+          try await LimitedProcess("/bin/cat", []).run(input: shared, on: pool, into: [UInt8]()) { output, chunk in
+            output.append(contentsOf: chunk)
+            return true
+          }.result
+        }
+      }
+      for try await output in group { #expect(output == input) }
+    }
+    let refused = try await LimitedProcess("/usr/bin/python3", ["-I", "-S", "-c", "import os; os.write(0, b'x')"])
+      .run(input: shared, on: pool, into: 0) { _, _ in true }
+    #expect(refused.ending != .exited(0), "nobody changes what others read")
+  }
+
   @Test("It has no environment, nothing open but its three descriptors, and its input cannot be changed")
   func bare() async throws {
     #expect(try await Self.run("/usr/bin/env", []).output == "")

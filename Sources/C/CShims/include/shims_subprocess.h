@@ -36,7 +36,16 @@ int parley_process_has_ended(int process);
 /// Kills the process with its whole group and reaps it. Answers what waitpid told, and the CPU time that it has used.
 int parley_end_process(int process, uint64_t *cpu_microseconds);
 
-/// A descriptor of memory that holds these bytes and can no longer be changed, at its beginning; or -1 with errno.
-int parley_sealed_memory(const void *bytes, size_t count);
+/// A descriptor of memory that is empty yet and no other program inherits, or -1 with errno.
+int parley_make_memory(void);
+
+/// Writes bytes behind those that are there. Answers 0, or an error number.
+int parley_append_memory(int memory, const void *bytes, size_t count);
+
+/// Sees to it that the memory can no longer be changed. Answers 0, or an error number.
+int parley_seal_memory(int memory);
+
+/// A descriptor of sealed memory for reading alone, at its beginning and with a place of its own; or -1 with errno.
+int parley_open_memory(int memory);
 
 #endif

@@ -27,21 +27,19 @@ struct LoudnessMeter: Sendable {
 
   /// Decodes a file and measures it.
   static func measure(
-    _ bytes: [UInt8], as format: AudioFormat, with tools: AudioTools, _ rules: SilenceRules
+    _ file: AudioFile, with tools: AudioTools, _ rules: SilenceRules
   ) async throws(AudioError) -> LoudnessMeter {
-    try await tools.blaming(bytes, as: format) { (bytes, format) async throws(AudioError) in
-      try await decode(bytes, as: format, with: tools, rules)
-    }
+    try await tools.blaming(file) { file async throws(AudioError) in try await decode(file, with: tools, rules) }
   }
 
   private static func decode(
-    _ bytes: [UInt8], as format: AudioFormat, with tools: AudioTools, _ rules: SilenceRules
+    _ file: AudioFile, with tools: AudioTools, _ rules: SilenceRules
   ) async throws(AudioError) -> LoudnessMeter {
     // One second more than is allowed tells a recording at the limit from one beyond it.
     let meter = LoudnessMeter(rules, atMost: tools.limits.duration + .seconds(1))
     var measured: LoudnessMeter
     do throws(AudioError) {
-      measured = try await tools.decode(bytes, as: format, into: meter) { meter, chunk in meter.take(chunk) }
+      measured = try await tools.decode(file, into: meter) { meter, chunk in meter.take(chunk) }
     } catch {
       // Nobody but the meter refuses output.
       throw error.code == .tooExpensive && error.detail == "output_refused" ? AudioError(.tooLong) : error

@@ -13,9 +13,10 @@ struct ProcessRun {
   }
 
   func run<Result>(
-    input: [UInt8], into result: Result, _ read: (inout Result, UnsafeRawBufferPointer) -> Bool
+    input: ProcessInput, into result: Result, _ read: (inout Result, UnsafeRawBufferPointer) -> Bool
   ) throws(SubprocessError) -> (ending: LimitedProcess.Ending, result: Result) {
-    let memory = parley_sealed_memory(input, input.count)
+    // Each run has a place of its own in it.
+    let memory = parley_open_memory(input.descriptor)
     guard memory >= 0 else { throw failure(.startFailed, errno) }
     defer { close(memory) }
     var (reading, writing): (Int32, Int32) = (-1, -1)

@@ -18,8 +18,9 @@ struct LocalInspection: RecordingInspecting {
     let report: SilenceReport
     do throws(AudioError) {
       // The sound of a film would be heard as that of a recording.
-      try await probe.check(sample.bytes, as: format)
-      report = try await gate.judge(sample.bytes, as: format)
+      let file = try AudioFile(sample.bytes, as: format)
+      try await probe.check(file)
+      report = try await gate.judge(file)
     } catch {
       throw ProviderFailure(
         error.code == .cancelled ? "cancelled" : "audio_\(error.code)", isTemporary: !error.isPermanent, error.description)

@@ -7,7 +7,7 @@ internal import PostgreSQL
 internal import RPC
 internal import WellKnown
 
-/// Takes recordings in pieces. No more than a piece of each is in memory, but for the few that are looked into.
+/// Takes recordings in pieces. No more than a piece of each is in memory, but for those that are looked into.
 struct UploadDesk: Sendable {
   let database: Database
   let uploads: UploadStore
@@ -15,7 +15,8 @@ struct UploadDesk: Sendable {
   let quota: RecordingQuota
   let submissions: SubmissionStore
   let probe: AudioProbe
-  let room: LookingRoom
+  /// Where recordings are that are looked into.
+  let room: RecordingRoom
   let now: @Sendable () -> Timestamp
 
   func progress(of name: String, _ user: UUID) async throws -> GetUploadResponse {
@@ -108,11 +109,9 @@ struct UploadDesk: Sendable {
 
   /// What came is what was announced: from now on it is a recording.
   private func complete(_ upload: UploadStore.Upload, _ head: RecordingHead, of user: UUID) async throws {
-    let format: AudioFormat
-    let duration: Duration?
+    let found: Found
     do {
-      format = try await read(upload, head, of: user)
-      duration = try await self.duration(of: upload, as: format, user)
+      found = try await room.hold(Int(upload.size)) { try await look(into: upload, head, of: user) }
     } catch let refusal as OnboardingRefusal {
       // Another stream of the same upload may have ended it meanwhile, and its bytes may be in the object store by now.
       if try await uploads.upload(head.uploadID, of: user, on: database)?.isComplete == true { return }
@@ -125,45 +124,42 @@ struct UploadDesk: Sendable {
       }
       guard !current.isComplete else { return }
       try await recordings.add(
-        upload.digest, size: upload.size, format: format.rawValue, mediaType: format.mediaType, duration: duration,
-        stage: upload.stage, of: user, at: now(), in: transaction)
+        upload.digest, size: upload.size, format: found.format.rawValue, mediaType: found.format.mediaType,
+        duration: found.duration, stage: upload.stage, of: user, at: now(), in: transaction)
       try await uploads.complete(head.uploadID, of: user, at: now(), in: transaction)
     }
   }
 
-  /// Reads what came, piece by piece.
+  /// What an upload turned out to be.
+  private struct Found: Sendable {
+    let format: AudioFormat
+    /// How long it is; nil where nobody can tell now. Then it is taken all the same: who writes it down looks again.
+    var duration: Duration?
+  }
+
+  /// Reads what came, piece by piece, and has it looked into.
   ///
-  /// - Returns: What it is.
-  private func read(_ upload: UploadStore.Upload, _ head: RecordingHead, of user: UUID) async throws -> AudioFormat {
+  /// - Throws: ``OnboardingRefusal`` where it is not what was announced, no recording, longer than allowed, or a film.
+  private func look(into upload: UploadStore.Upload, _ head: RecordingHead, of user: UUID) async throws -> Found {
     let hash = RunningSHA256()
     var beginning = AudioBeginning()
+    var whole = AudioFileWriter()
     while let piece = try await recordings.piece(at: Int64(beginning.count), in: upload.stage, of: user) {
       beginning.add(piece)
       hash.update(piece)
+      whole.append(piece)
     }
     guard Int64(beginning.count) == upload.size, hash.finish() == upload.digest else { throw OnboardingRefusal.digestMismatch }
-    do throws(SpokenRecording.Refused) { return try Self.format(beginning, head) } catch {
+    var found: Found
+    do throws(SpokenRecording.Refused) { found = Found(format: try Self.format(beginning, head)) } catch {
       throw OnboardingRefusal.badRecording(field: "data", word: error.word)
     }
-  }
-
-  /// How long a recording is; nil where nobody can tell now. Then it is taken all the same: who writes it down looks again.
-  ///
-  /// - Throws: ``OnboardingRefusal`` where it is longer than allowed, or a film.
-  private func duration(
-    of upload: UploadStore.Upload, as format: AudioFormat, _ user: UUID
-  ) async throws -> Duration? {
-    try await room.use { () async throws -> Duration? in
-      var bytes: [UInt8] = []
-      bytes.reserveCapacity(Int(upload.size))
-      while let piece = try await recordings.piece(at: Int64(bytes.count), in: upload.stage, of: user) { bytes += piece }
-      do throws(AudioError) { return try await probe.facts(of: bytes, as: format).duration } catch {
-        try Task.checkCancellation()
-        guard error.code != .hasVideo, error.code != .tooLong else {
-          throw OnboardingRefusal.badRecording(field: "data", word: "audio_\(error.code)")
-        }
-        return nil
+    do throws(AudioError) { found.duration = try await probe.facts(of: try whole.file(as: found.format)).duration } catch {
+      try Task.checkCancellation()
+      guard error.code != .hasVideo, error.code != .tooLong else {
+        throw OnboardingRefusal.badRecording(field: "data", word: "audio_\(error.code)")
       }
     }
+    return found
   }
 }

@@ -1,7 +1,6 @@
 internal import Synchronization
 
-/// How many bytes of recordings a process has in memory at once while it works on submissions: however many jobs there are, and however
-/// long a provider takes to answer.
+/// How many bytes of recordings a process has in memory at once for one kind of work, however much of that there is.
 ///
 /// Who finds no room waits, in the order in which they came: a small recording behind a large one too, or the large one's turn would never
 /// come. Nobody waits who has room, so all of them end.
@@ -18,20 +17,19 @@ final class RecordingRoom: Sendable {
     var waiters: [Waiter] = []
   }
 
-  /// What may be there at once.
-  static let limit = 256 << 20
-  /// How often a recording is there: as it was loaded, in the form that is sent, and in what is on its way.
-  private static let copies = 3
-
+  private let limit: Int
   private let state = Mutex(State())
+
+  /// - Parameter limit: How many bytes may be there at once.
+  init(bytes limit: Int) { self.limit = limit }
 
   /// Has room for recordings for the length of `body`.
   ///
   /// - Parameters:
-  ///   - bytes: How large they are together.
+  ///   - bytes: What they take together; more than there may be is all of it.
   ///   - body: What loads them, and lets go of them.
   func hold<Result>(_ bytes: Int, _ body: () async throws -> Result) async throws -> Result {
-    let bytes = min(bytes * Self.copies, Self.limit)
+    let bytes = min(bytes, limit)
     guard await enter(bytes) else { throw CancellationError() }
     defer { leave(bytes) }
     return try await body()
@@ -48,7 +46,7 @@ final class RecordingRoom: Sendable {
         let isIn: Bool? = state.withLock { state in
           // Whoever cancels says so before it looks for the ticket, so one of the two sees the other.
           if Task.isCancelled { return false }
-          guard !state.waiters.isEmpty || state.used + bytes > Self.limit else {
+          guard !state.waiters.isEmpty || state.used + bytes > limit else {
             state.used += bytes
             return true
           }
@@ -75,7 +73,7 @@ final class RecordingRoom: Sendable {
   private func letIn() {
     let next: [Waiter] = state.withLock { state in
       var next: [Waiter] = []
-      while let first = state.waiters.first, state.used + first.bytes <= Self.limit {
+      while let first = state.waiters.first, state.used + first.bytes <= limit {
         state.used += first.bytes
         next.append(state.waiters.removeFirst())
       }

@@ -17,6 +17,8 @@ private final class ReadingPlace: Sendable {
 extension SubmissionPipeline {
   /// The step of a job that has written something down, in this attempt or one before: the answers are to be understood anew.
   static let newWords = "words"
+  /// How often a recording is in memory: as it was loaded, in the form that is sent, and in what is on its way.
+  static let copies = 3
   /// How many recordings are written down at once.
   private static let atOnce = 4
 
@@ -116,7 +118,7 @@ extension SubmissionPipeline {
   /// - Returns: Why it did not go well.
   private func writeDown(_ recording: KeptRecording, _ course: SubmissionCourse) async throws -> ProviderFailure? {
     do {
-      try await room.hold(Int(recording.size)) { try await words(of: recording, course) }
+      try await room.hold(Int(recording.size) * Self.copies) { try await words(of: recording, course) }
       return nil
     } catch let failure as ProviderFailure {
       return failure
@@ -131,7 +133,7 @@ extension SubmissionPipeline {
     case .silent: try await keep(.nothing(.noSpeech), facts.duration, recording, course)
     case .tooShort: try await keep(.nothing(.tooShort), facts.duration, recording, course)
     case .speechPossible:
-      let key = "\(course.id)/\(AnswerContent.reference(recording.digest).suffix(64).prefix(16))/\(course.round)"
+      let key = "\(course.id)/\(recording.name.prefix(16))/\(course.round)"
       let words = try await providers.transcriber.transcribe(sample, key: key).storable
       try await keep(
         words.isEmpty ? .nothing(.noSpeech) : .words(words, model: providers.transcriber.model), facts.duration, recording,

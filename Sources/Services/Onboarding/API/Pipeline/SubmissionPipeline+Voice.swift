@@ -89,7 +89,7 @@ extension SubmissionPipeline {
   private func makeVoice(
     under key: String, for user: UUID, _ run: JobRun, _ more: (Transaction) async throws -> Void
   ) async throws {
-    try await room.hold(Int(SampleChoice.mostBytes)) {
+    try await room.hold(Int(SampleChoice.mostBytes) * Self.copies) {
       let samples = try await samples(of: user)
       guard !samples.isEmpty else { throw ProviderFailure(Self.tooLittleAudio, isTemporary: false) }
       try await makeVoice(under: key, of: samples, for: user, run, more)

@@ -24,8 +24,8 @@ struct SubmissionPipeline: Sendable {
   let jobs: any JobEngine
   let steps: StepCatalogues
   let journal: PipelineJournal
-  /// Where recordings are loaded.
-  let room = RecordingRoom()
+  /// Where recordings are loaded, however many jobs there are, and however long a provider takes to answer.
+  let room = RecordingRoom(bytes: 256 << 20)
   let now: @Sendable () -> Timestamp
 
   /// Who does the work.

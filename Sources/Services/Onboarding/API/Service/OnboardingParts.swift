@@ -31,7 +31,7 @@ struct OnboardingParts: Sendable {
   /// The same for recordings of people without an account, which nobody else waits for.
   private let strangeListeners = BlockingPool(maximumThreads: 1)
   /// The same for recordings that have just come in pieces: who has sent one waits for the answer, and not for what others have had written
-  /// down. As many of them are in memory at once as there are threads.
+  /// down.
   private let receivers = BlockingPool(maximumThreads: 2)
   private let database: Database
   private let blocking: BlockingPool
@@ -48,16 +48,15 @@ struct OnboardingParts: Sendable {
     let (submissions, identities) = (SubmissionStore(database), IdentityStore(database))
     let voiceStore = VoiceStore(database)
     let providers = PipelineProviders(context)
-    var tools = AudioTools(
-      ffprobe: settings[OnboardingKeys.ffprobe], ffmpeg: settings[OnboardingKeys.ffmpeg], on: listeners)
+    func audioTools(on pool: BlockingPool) -> AudioTools {
+      AudioTools(ffprobe: settings[OnboardingKeys.ffprobe], ffmpeg: settings[OnboardingKeys.ffmpeg], on: pool)
+    }
+    var tools = audioTools(on: listeners)
     let inspector = LocalInspection(tools)
-    let probe = AudioProbe(
-      AudioTools(ffprobe: settings[OnboardingKeys.ffprobe], ffmpeg: settings[OnboardingKeys.ffmpeg], on: receivers))
     // What is written down without being kept may be larger.
     tools.limits.fileSize = SubmissionLimits.transcription
     let largeInspector = LocalInspection(tools)
-    var strangeTools = AudioTools(
-      ffprobe: settings[OnboardingKeys.ffprobe], ffmpeg: settings[OnboardingKeys.ffmpeg], on: strangeListeners)
+    var strangeTools = audioTools(on: strangeListeners)
     strangeTools.limits.duration = SubmissionLimits.strangersRecording
     let uploads = UploadStore(database)
     let quota = RecordingQuota(recordings: recordings, uploads: uploads)
@@ -74,8 +73,10 @@ struct OnboardingParts: Sendable {
         answers: answers, keeping: keeping, submissions: submissions, anonymous: AnonymousRecordStore(database), steps: steps,
         retention: settings[OnboardingKeys.anonymousRetention], now: now),
       uploads: UploadDesk(
-        database: database, uploads: uploads, recordings: recordings, quota: quota, submissions: submissions, probe: probe,
-        room: LookingRoom(places: receivers.maximumThreads), now: now),
+        database: database, uploads: uploads, recordings: recordings, quota: quota, submissions: submissions,
+        probe: AudioProbe(audioTools(on: receivers)),
+        // As many of the largest as are looked into at once.
+        room: RecordingRoom(bytes: receivers.maximumThreads * SubmissionLimits.recording), now: now),
       intake: SubmissionIntake(
         answers: answers, keeping: keeping, submissions: submissions, voices: voiceStore, jobs: jobs, steps: steps,
         blocking: context.loops.blocking, now: now),
