@@ -42,7 +42,7 @@ final class Sandbox: Sendable {
     openAI = OpenAIStandIn(key: keys.openAI, effects: effects)
     elevenLabs = ElevenLabsStandIn(key: keys.elevenLabs, effects: effects)
     self.log = log
-    google = try GoogleStandIn(settings)
+    google = GoogleStandIn(settings)
     apple = try AppleStandIn(keyLifetime: settings.certsMaxAge)
     cloud = CloudStandIn(google)
     var outbound = HTTPClientConfiguration()
@@ -85,7 +85,9 @@ final class Sandbox: Sendable {
   }
 
   /// The key file with which the service under test is configured.
-  var serviceAccountDocument: [UInt8] { google.serviceAccountDocument }
+  var serviceAccountDocument: [UInt8] {
+    get throws { try google.serviceAccountDocument }
+  }
 
   /// Answers what is under way, for two seconds at most, and stops listening.
   func drain() async {

@@ -9,13 +9,16 @@ struct TestGoogle: Sendable {
   /// The client id of the apps.
   static let audience = "test"
 
+  /// One for all of a process's: to make it takes longer than much that is done with it.
+  private static let key = Result { try SigningKey.generate(.rs256, keyID: "google") }
+
   private let key: SigningKey
   private let server: RPCServer
   /// Where the key set is.
   let keySetURL: String
 
   init(on loops: EventLoopGroup, _ tls: TLSContext) throws {
-    let key = try SigningKey.generate(.rs256, keyID: "google")
+    let key = try Self.key.get()
     let keys = JWKSet([key.publicKey]).encoded()
     server = RPCServer(
       on: loops, services: [],

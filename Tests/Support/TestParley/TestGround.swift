@@ -23,6 +23,8 @@ struct TestGround: Sendable {
   static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
   private static let sealing = Base64.encode([UInt8](repeating: 7, count: 32))
   private static let identity = "spiffe://parley/test"
+  /// Of the broker's service account: one for all of a process's grounds, since to make it takes a while.
+  private static let serviceKey = Result { try SigningKey.generate(.rs256).privatePEM() }
 
   /// Makes it for the length of `body`.
   static func with(_ body: (TestGround) async throws -> Void) async throws {
@@ -66,7 +68,7 @@ struct TestGround: Sendable {
   // MARK: Settings
 
   private static func authEnvironment(_ url: String, _ folder: String, _ keySetURL: String) throws -> [String: String] {
-    let pem = try SigningKey.generate(.rs256).privatePEM()
+    let pem = try serviceKey.get()
     let account: JSONObject = [
       "type": "service_account", "project_id": "p", "private_key_id": "k", "private_key": .string(pem),
       "client_email": "broker@p.iam.gserviceaccount.com", "token_uri": "https://127.0.0.1:1/token",

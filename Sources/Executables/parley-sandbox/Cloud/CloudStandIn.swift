@@ -28,7 +28,7 @@ final class CloudStandIn: Sendable {
         MetadataEndpoint(tokens: tokens, lifetime: 0).email($0)
       },
       StandInRoute(method: "POST", path: "/google/sts", aliases: ["/v1/token"]) {
-        ExchangeEndpoint(tokens: tokens, keys: google.publishedKeys, lifetime: google.settings.tokenLifetime)
+        try ExchangeEndpoint(tokens: tokens, keys: google.publishedKeys, lifetime: google.settings.tokenLifetime)
           .answer($0, now: now())
       },
       api("/google/impersonation", .init(prefix: ImpersonationEndpoint.prefix, suffix: ImpersonationEndpoint.suffix)) {

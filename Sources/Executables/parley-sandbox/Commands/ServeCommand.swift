@@ -101,7 +101,7 @@ struct ServeCommand: ParsableCommand {
       keys: .init(openAI: openAIKey, elevenLabs: elevenLabsKey), caFile: outboundCa, log: .standardError)
     let ports = try sandbox.listen(tls: tls, port: port, plainPort: plainPort)
     if let stateDirectory {
-      try PrivateFile.write(sandbox.serviceAccountDocument, to: stateDirectory + "/service-account.json", mode: 0o600)
+      try PrivateFile.write(try sandbox.serviceAccountDocument, to: stateDirectory + "/service-account.json", mode: 0o600)
       try PrivateFile.write(Array(sandbox.apple.developer.pem.utf8), to: stateDirectory + "/apple-key.p8", mode: 0o600)
     }
     if let portFile {

@@ -18,7 +18,7 @@ struct ControlRoutes: Sendable {
     [
       route("/sandbox/google/id-token", ["POST": mintIDToken]),
       route("/sandbox/google/rotate-keys", ["POST": rotateGoogleKeys]),
-      route("/sandbox/google/service-account", ["GET": { [google] _ in .json(200, google.serviceAccountDocument) }]),
+      route("/sandbox/google/service-account", ["GET": { [google] _ in .json(200, try google.serviceAccountDocument) }]),
       route("/sandbox/google/settings", ["GET": { [google] _ in .json(google.settings.json) }, "POST": changeSettings]),
       route("/sandbox/apple/identity-token", ["POST": mintIdentityToken]),
       route("/sandbox/apple/notification", ["POST": mintNotification]),

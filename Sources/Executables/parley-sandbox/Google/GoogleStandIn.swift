@@ -7,27 +7,40 @@ import Synchronization
 /// Google as far as the services know it: published keys, ID tokens of any person, and the token endpoint.
 final class GoogleStandIn: Sendable {
   private struct State {
-    var keys: PublishedKeys
+    /// Made when they are first needed: that takes a while, and most who start a sandbox never ask. So is the account's key.
+    var made: PublishedKeys?
+    var madeAccount: ServiceAccount?
     var settings: GoogleSettings
     /// `https://localhost:PORT` and its other spellings; the first is the one that documents name.
     var origins: [String] = []
+
+    mutating func keys() throws -> PublishedKeys {
+      if let made { return made }
+      let keys = PublishedKeys(try .generate(.rs256))
+      made = keys
+      return keys
+    }
+
+    mutating func account() throws -> ServiceAccount {
+      if let madeAccount { return madeAccount }
+      let account = try ServiceAccount()
+      madeAccount = account
+      return account
+    }
   }
 
   private static let discoveryPath = "/google/.well-known/openid-configuration"
   private static let certsPath = "/google/certs"
   private static let tokenPath = "/google/token"
 
-  /// The one service account that the token endpoint knows.
-  let account: ServiceAccount
   /// The access tokens that were handed out, by whatever way.
   let tokens = MintedTokens()
   private let state: Mutex<State>
   private let now: @Sendable () -> Int64
 
-  /// Fresh keys. `now` is in seconds since 1970.
-  init(_ settings: GoogleSettings, now: @escaping @Sendable () -> Int64 = { Int64(time(nil)) }) throws {
-    account = try ServiceAccount()
-    state = Mutex(State(keys: PublishedKeys(try .generate(.rs256)), settings: settings))
+  /// Keys of its own, fresh for each stand-in. `now` is in seconds since 1970.
+  init(_ settings: GoogleSettings, now: @escaping @Sendable () -> Int64 = { Int64(time(nil)) }) {
+    state = Mutex(State(settings: settings))
     self.now = now
   }
 
@@ -35,8 +48,8 @@ final class GoogleStandIn: Sendable {
   var routes: [StandInRoute] {
     [
       StandInRoute(method: "GET", path: Self.discoveryPath) { _ in .json(self.discoveryDocument) },
-      StandInRoute(method: "GET", path: Self.certsPath, aliases: ["/oauth2/v3/certs"]) { _ in self.certs() },
-      StandInRoute(method: "POST", path: Self.tokenPath, aliases: ["/token"]) { self.token($0) },
+      StandInRoute(method: "GET", path: Self.certsPath, aliases: ["/oauth2/v3/certs"]) { _ in try self.certs() },
+      StandInRoute(method: "POST", path: Self.tokenPath, aliases: ["/token"]) { try self.token($0) },
     ]
   }
 
@@ -64,24 +77,35 @@ final class GoogleStandIn: Sendable {
   /// Signs with a new key from now on. Making it takes a while: not to be called on a loop.
   func rotateKeys(withdrawingOld: Bool) throws -> PublishedKeys {
     let key = try SigningKey.generate(.rs256)
-    return state.withLock { state in
-      state.keys.rotate(to: key, withdrawingOld: withdrawingOld)
-      return state.keys
+    return try state.withLock { state in
+      var keys = try state.keys()
+      keys.rotate(to: key, withdrawingOld: withdrawingOld)
+      state.made = keys
+      return keys
     }
   }
 
   /// An ID token as it is wished for, valid or not.
   func idToken(_ wish: WishedToken) throws -> String {
-    try wish.token(signedBy: state.withLock { $0.keys.current }, now: now())
+    try wish.token(signedBy: state.withLock { try $0.keys().current }, now: now())
   }
 
   /// The key file of the service account; its `token_uri` leads here.
-  var serviceAccountDocument: [UInt8] { account.document(tokenURI: origin + Self.tokenPath) }
+  var serviceAccountDocument: [UInt8] {
+    get throws { try account.document(tokenURI: origin + Self.tokenPath) }
+  }
+
+  /// The one service account that the token endpoint knows.
+  var account: ServiceAccount {
+    get throws { try state.withLock { try $0.account() } }
+  }
 
   // MARK: Answers
 
   /// The keys that the world can see.
-  var publishedKeys: JWKSet { JWKSet(state.withLock { $0.keys.published.map(\.publicKey) }) }
+  var publishedKeys: JWKSet {
+    get throws { JWKSet(try state.withLock { try $0.keys().published.map(\.publicKey) }) }
+  }
 
   private var origin: String { state.withLock { $0.origins.first ?? "" } }
 
@@ -93,16 +117,16 @@ final class GoogleStandIn: Sendable {
     ]
   }
 
-  private func certs() -> HTTPServerResponse {
-    let (keys, settings) = state.withLock { ($0.keys, $0.settings) }
+  private func certs() throws -> HTTPServerResponse {
+    let (keys, settings) = try state.withLock { (try $0.keys(), $0.settings) }
     let lifetime = "public, max-age=\(settings.certsMaxAge), must-revalidate, no-transform"
     return .json(200, keys.document, headers: [("cache-control", lifetime)])
   }
 
-  private func token(_ request: HTTPServerRequest) -> HTTPServerResponse {
+  private func token(_ request: HTTPServerRequest) throws -> HTTPServerResponse {
     let (origins, settings) = state.withLock { ($0.origins, $0.settings) }
     let endpoint = TokenEndpoint(
-      account: account, addresses: origins.flatMap { [$0 + Self.tokenPath, $0 + "/token"] }, lifetime: settings.tokenLifetime)
+      account: try account, addresses: origins.flatMap { [$0 + Self.tokenPath, $0 + "/token"] }, lifetime: settings.tokenLifetime)
     return endpoint.answer(request, now: now(), minting: tokens)
   }
 }

@@ -1,7 +1,7 @@
 import JOSE
 import JSON
 
-/// A service account whose key is made when the sandbox starts.
+/// A service account with a key of its own.
 struct ServiceAccount: Sendable {
   /// The address that assertions name as their issuer.
   let email = CloudAccount.broker.email
