@@ -187,9 +187,5 @@ struct SignInFlow: Sendable {
 
   private static func digest(_ text: String) -> AuthDomain.Digest { RefreshTokens.digest(Array(text.utf8)) }
 
-  private static func hexadecimal(_ text: String) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(
-      decoding: SHA256.digest(text).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-  }
+  private static func hexadecimal(_ text: String) -> String { Hexadecimal.text(SHA256.digest(text)) }
 }

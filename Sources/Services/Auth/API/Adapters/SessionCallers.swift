@@ -12,8 +12,7 @@ struct SessionCallers: BillingCallers {
   func user(of call: CallContext) throws(RPCError) -> UserID { UserID(try call.caller) }
 
   func user(of request: HTTPServerRequest) async throws(RPCError) -> UserID {
-    let fields = request.headerValues("authorization")
-    return UserID(try await sessions.caller(presenting: fields.count == 1 ? fields[0] : nil))
+    UserID(try await sessions.caller(presenting: request.authorization))
   }
 }
 

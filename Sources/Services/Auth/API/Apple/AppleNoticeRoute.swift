@@ -27,9 +27,7 @@ struct AppleNoticeRoute: Sendable {
 
   var route: HTTPRoute {
     HTTPRoute(Self.path) { request in
-      var response = await answer(request)
-      response.headers += [("cache-control", "no-store"), ("x-content-type-options", "nosniff")]
-      return response
+      await answer(request).secured
     }
   }
 

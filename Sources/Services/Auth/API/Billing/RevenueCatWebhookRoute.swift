@@ -20,9 +20,7 @@ struct RevenueCatWebhookRoute: Sendable {
 
   var route: HTTPRoute {
     HTTPRoute("/webhooks/revenuecat") { request in
-      var response = await answer(request)
-      response.headers += [("cache-control", "no-store"), ("x-content-type-options", "nosniff")]
-      return response
+      await answer(request).secured
     }
   }
 

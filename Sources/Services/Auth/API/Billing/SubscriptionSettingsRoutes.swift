@@ -54,9 +54,7 @@ struct SubscriptionSettingsRoutes: Sendable {
   ) -> HTTPRoute {
     HTTPRoute(path) { request in
       guard request.method == "PUT" else { return .text(405, "method not allowed", headers: [("allow", "PUT, OPTIONS")]) }
-      var response = await answer(request, work)
-      response.headers += [("cache-control", "no-store"), ("x-content-type-options", "nosniff")]
-      return response
+      return await answer(request, work).secured
     }
   }
 

@@ -41,14 +41,8 @@ struct BrokerHTTPRoutes: Sendable {
       capability: capability, requestID: HTTPRequestID.current ?? "")
   }
 
-  /// No cache may keep an answer, whatever it is, and no browser may guess at its type.
   private func secured(_ route: HTTPRoute) -> HTTPRoute {
-    HTTPRoute(route.path) { request in
-      var response = try await route.handler(request)
-      response.headers.append(("cache-control", "no-store"))
-      response.headers.append(("x-content-type-options", "nosniff"))
-      return response
-    }
+    HTTPRoute(route.path) { request in try await route.handler(request).secured }
   }
 }
 

@@ -12,14 +12,16 @@ internal import ServiceKit
 
 /// The first app's paths, with the handlers of the RPCs behind them, and where people hear their recordings.
 struct OnboardingHTTPRoutes: Sendable {
+  private typealias Calls = ParleyAPI.OnboardingService.Methods
+
   let onboarding: OnboardingHandlers
   let voices: VoiceHandlers
   let recordings: RecordingDesk
   let admin: OnboardingAdminHandlers
   let sessions: SessionAuthenticator
   let subscriptions: SubscriptionAuthenticator
-  /// What a method's calls may take of a person's limit, by its name.
-  let budget: @Sendable (String) -> MethodBudget?
+  /// What a method's calls may take of a person's limit.
+  let budget: @Sendable (MethodInfo) -> MethodBudget
   /// What paths may take that are no method's.
   let listening: MethodBudget
   let analysing: MethodBudget
@@ -47,17 +49,17 @@ struct OnboardingHTTPRoutes: Sendable {
   private var answers: [HTTPRoute] {
     [
       paid(
-        "POST", "/onboarding/v3/complete", "Failed to complete onboarding", as: "Complete",
-        taking: Body(SubmissionLimits.message, alternative: "UploadRecording"), complete),
-      paid("POST", "/onboarding/extract-data", "Failed to extract data", as: "ReExtract") { _, caller in
+        "POST", "/onboarding/v3/complete", "Failed to complete onboarding", as: Calls.complete.info,
+        taking: RequestLimit(bytes: SubmissionLimits.message, alternative: "UploadRecording"), complete),
+      paid("POST", "/onboarding/extract-data", "Failed to extract data", as: Calls.reExtract.info) { _, caller in
         try FirstAppJSON.answer(try await onboarding.reExtract(of: caller.userID))
       },
       paid(
-        "POST", "/transcribe/audio", "Failed to transcribe audio", as: "Transcribe",
-        taking: Body(SubmissionLimits.transcription + Body.frame, room: LargeRequestRoom.transcriptions), transcribe),
+        "POST", "/transcribe/audio", "Failed to transcribe audio", as: Calls.transcribe.info,
+        taking: SentRecording.limit(SubmissionLimits.transcription, in: LargeRequestRoom.transcriptions), transcribe),
       route(
         "POST", "/onboarding/analyze-voice", "Failed to analyze voice",
-        taking: Body(SubmissionLimits.recording + Body.frame, room: LargeRequestRoom.strangers), analyzeVoice),
+        taking: SentRecording.limit(SubmissionLimits.recording, in: LargeRequestRoom.strangers), analyzeVoice),
       paid("POST", "/voice/clone", "Failed to clone voice", clone),
       paid("POST", "/api/settings/voice-reclone", "Failed to clone voice", clone),
       paid("GET", "/api/identity/voice-clips/:user", "Failed to list voice clips") { request, caller in
@@ -83,31 +85,16 @@ struct OnboardingHTTPRoutes: Sendable {
 
   // MARK: Routes
 
-  /// What a large body may have, and whom it waits for.
-  struct Body {
-    /// What a form has around its recording, at most.
-    static let frame = 64 << 10
-
-    let bytes: Int
-    let room: String
-    let alternative: String?
-
-    init(_ bytes: Int, room: String = RequestLimit.room, alternative: String? = nil) {
-      (self.bytes, self.room, self.alternative) = (bytes, room, alternative)
-    }
-  }
-
-  /// - Parameter sentence: What is said when it fails for reasons that are not the caller's.
+  /// - Parameters:
+  ///   - sentence: What is said when it fails for reasons that are not the caller's.
+  ///   - limit: How large its body may be, where that is not what holds for all.
   private func route(
-    _ method: String, _ path: String, _ sentence: String, taking body: Body? = nil,
+    _ method: String, _ path: String, _ sentence: String, taking limit: RequestLimit? = nil,
     _ answer: @escaping @Sendable (HTTPServerRequest) async throws -> HTTPServerResponse
   ) -> HTTPRoute {
-    let tooLarge = body.map { body in
-      let refusal = RequestLimit(bytes: body.bytes, alternative: body.alternative).refusal(OnboardingRefusal.domain)
-      return HTTPServerResponse.failure(refusal).secured
-    }
-    return HTTPRoute(
-      path, maximumBodyBytes: body?.bytes, tooLarge: tooLarge, beginsAtHeaders: body != nil, room: body?.room ?? RequestLimit.room
+    HTTPRoute(
+      path, maximumBodyBytes: limit?.bytes, tooLarge: limit.map { .failure($0.refusal(OnboardingRefusal.domain)).secured },
+      beginsAtHeaders: limit != nil, room: limit?.room ?? RequestLimit.room
     ) { request in
       guard request.method == method else {
         return .text(405, "method not allowed", headers: [("allow", "\(method), OPTIONS")])
@@ -131,11 +118,11 @@ struct OnboardingHTTPRoutes: Sendable {
   ///
   /// - Parameter called: The RPC that does the same, whose limit counts before a large body is received; nil where it has none.
   private func paid(
-    _ method: String, _ path: String, _ sentence: String, as called: String? = nil, taking body: Body? = nil,
+    _ method: String, _ path: String, _ sentence: String, as called: MethodInfo? = nil, taking limit: RequestLimit? = nil,
     _ answer: @escaping @Sendable (HTTPServerRequest, Caller) async throws -> HTTPServerResponse
   ) -> HTTPRoute {
-    let budget = called.flatMap(self.budget)
-    return route(method, path, sentence, taking: body) { request in
+    let budget = called.map(self.budget)
+    return route(method, path, sentence, taking: limit) { request in
       let caller = try await subscriptions.caller(presenting: request.authorization)
       try await budget?.take(for: caller)
       return try await answer(request, caller)
@@ -164,23 +151,5 @@ struct OnboardingHTTPRoutes: Sendable {
       guard health.isServing else { return .failure(503, "not serving").secured }
       return FirstAppJSON.response(["success": true, "status": "ok"]).secured
     }
-  }
-}
-
-extension HTTPServerRequest {
-  /// The one field of that name; nil where there is none, or more than one.
-  var authorization: String? {
-    let fields = headerValues("authorization")
-    return fields.count == 1 ? fields[0] : nil
-  }
-}
-
-extension HTTPServerResponse {
-  /// The answer for its caller alone: no cache keeps it unless it says so itself, and no browser guesses at its type.
-  fileprivate var secured: HTTPServerResponse {
-    var response = self
-    if !headers.contains(where: { $0.name == "cache-control" }) { response.headers.append(("cache-control", "no-store")) }
-    response.headers.append(("x-content-type-options", "nosniff"))
-    return response
   }
 }

@@ -1,4 +1,5 @@
 internal import Multipart
+internal import RPC
 internal import RPCServer
 
 /// The recording that a plain HTTP request brings: a part of a form, or a body that is one.
@@ -26,6 +27,9 @@ struct SentRecording {
     (bytes, mediaType) = (Array(part.bytes), Self.declared(part.mediaType ?? ""))
     session = form["sessionId"].map { String(decoding: $0.bytes, as: UTF8.self) }
   }
+
+  /// How large a body may be that brings a recording of so many bytes, with the form around it.
+  static func limit(_ bytes: Int, in room: String) -> RequestLimit { RequestLimit(bytes: bytes + (64 << 10), room: room) }
 
   /// What tools say of a body where nobody told them anything.
   private static let undeclared = ["", "application/octet-stream", "application/x-www-form-urlencoded"]

@@ -103,10 +103,7 @@ struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
   /// - Returns: How many recordings are written down again.
   func retryTranscription(of user: UUID, silentToo: Bool) async throws -> Int {
     try await again(of: user) { transaction in
-      let progress = try await recordings.progress(of: user, on: transaction)
-      if progress.stored < progress.total {
-        try await jobs.enqueue(try OnboardingJobs.storeRecordings(of: user), in: transaction)
-      }
+      _ = try await jobs.enqueue(try await recordings.storing(of: user, on: transaction), in: transaction)
       return try await recordings.reopen(
         of: user, [.pending, .failed] + (silentToo ? [.noSpeech, .tooShort] : []), damagedToo: true, at: now(), in: transaction)
     }?.count ?? 0

@@ -22,10 +22,12 @@ extension SubmissionPipeline {
       }
     }
   }
+}
 
-  /// The jobs that move what a round has left to the object store: one, or none where nothing is left.
+extension RecordingStore {
+  /// The jobs that move what rounds have left to the object store: one, or none where nothing is left.
   func storing(of user: UUID, on place: any QueryRunning) async throws -> [NewJob] {
-    let progress = try await recordings.progress(of: user, on: place)
+    let progress = try await progress(of: user, on: place)
     return progress.stored < progress.total ? [try OnboardingJobs.storeRecordings(of: user)] : []
   }
 }

@@ -168,8 +168,8 @@ struct SubmissionPipeline: Sendable {
   private func end(_ course: SubmissionCourse) async throws {
     let rest = try await rest(course)
     let pause = RetryPlan.pause(before: course.round + 1)
-    let submission = try await course.tells ? submissions.submission(course.id, of: course.user) : nil
     try await commit(course) { transaction in
+      let submission = try await submissions.submission(course.id, of: course.user, on: transaction)
       var follow: [NewJob] = []
       if course.tells {
         if let submission { follow.append(try HeldJobs.beginStanding(submission)) }
@@ -177,14 +177,13 @@ struct SubmissionPipeline: Sendable {
         try await submissions.note(.done, done: 1, of: 1, in: course.id, of: course.user, at: now(), transaction)
       }
       if rest == .failed, let pause {
-        let end = try await submissions.submission(course.id, of: course.user, on: transaction)?.restsUntil
-        let start = max(now().advanced(by: pause), end ?? now())
+        let start = max(now().advanced(by: pause), submission?.restsUntil ?? now())
         follow.append(
           try OnboardingJobs.process.job(
             .init(user: course.user, submission: course.id, round: course.round + 1),
             uniqueKey: "\(course.id)/\(course.round + 1)", user: course.user, notBefore: start))
       }
-      if pause == nil { follow += try await storing(of: course.user, on: transaction) }
+      if pause == nil { follow += try await recordings.storing(of: course.user, on: transaction) }
       if !follow.isEmpty { _ = try await jobs.enqueue(follow, in: transaction) }
       if course.round < OnboardingJobs.operatorsRound {
         try await submissions.setRound(course.round, of: course.id, course.user, in: transaction)
@@ -199,7 +198,7 @@ struct SubmissionPipeline: Sendable {
     let isGivenUp = try await database.transaction { transaction in
       try await course.run.fence(in: transaction)
       let isGivenUp = try await submissions.giveUp(course.id, of: course.user, at: now(), in: transaction)
-      _ = try await jobs.enqueue(try await storing(of: course.user, on: transaction), in: transaction)
+      _ = try await jobs.enqueue(try await recordings.storing(of: course.user, on: transaction), in: transaction)
       try await course.run.finish(in: transaction)
       return isGivenUp
     }

@@ -32,8 +32,9 @@ public enum OnboardingService: Service {
   /// Submissions, and recordings that are written down at once; those by plain HTTP come in a form.
   public static let largestRequests = [
     RequestLimit.room: SubmissionLimits.message,
-    LargeRequestRoom.transcriptions: SubmissionLimits.transcription + OnboardingHTTPRoutes.Body.frame,
-    LargeRequestRoom.strangers: SubmissionLimits.recording + OnboardingHTTPRoutes.Body.frame,
+    LargeRequestRoom.transcriptions: SentRecording.limit(
+      SubmissionLimits.transcription, in: LargeRequestRoom.transcriptions
+    ).bytes, LargeRequestRoom.strangers: SentRecording.limit(SubmissionLimits.recording, in: LargeRequestRoom.strangers).bytes,
   ]
   /// Those of the paths that are no method's.
   public static let limits = [OnboardingHTTPRoutes.Limits.listening, OnboardingHTTPRoutes.Limits.analysing]
@@ -64,9 +65,8 @@ public enum OnboardingService: Service {
     let http = OnboardingHTTPRoutes(
       onboarding: parts.onboarding, voices: parts.voices, recordings: parts.recordings, admin: parts.admin,
       sessions: sessions.authenticator, subscriptions: sessions.subscriptions,
-      budget: { name in
-        ParleyAPI.OnboardingService.descriptor.methods.first { $0.name == name }.map { MethodBudget(of: $0, limiter, context) }
-      }, listening: MethodBudget([OnboardingHTTPRoutes.Limits.listening], limiter, context),
+      budget: { MethodBudget(of: $0, limiter, context) },
+      listening: MethodBudget([OnboardingHTTPRoutes.Limits.listening], limiter, context),
       analysing: MethodBudget([OnboardingHTTPRoutes.Limits.analysing], limiter, context),
       strangers: StrangerDesk(
         parts.strangers, limiter, perMinute: context.settings[OnboardingKeys.strangersPerMinute], now: context.now),

@@ -22,7 +22,7 @@ struct OnboardingTending: Sendable {
   private let waiting: WaitingStore
   /// What can be asked for now.
   private let parts: Set<WaitingStore.Part>
-  private let overdue = OverdueCount()
+  private let overdue: PrometheusGauge
 
   init(
     _ context: ServiceContext, _ submissions: SubmissionStore, _ providers: PipelineProviders, _ jobs: PostgreSQLJobs,
@@ -40,8 +40,7 @@ struct OnboardingTending: Sendable {
     metrics = TendingMetrics(context.metrics)
     waiting = WaitingStore(context.database)
     parts = providers.present
-    let overdue = overdue
-    context.metrics.gauge("parley_onboarding_overdue", help: "Submissions on which work should have ended.") { overdue.value }
+    overdue = context.metrics.gauge("parley_onboarding_overdue", help: "Submissions on which work should have ended.")
   }
 
   @Sendable func run() async throws {
@@ -105,7 +104,7 @@ struct OnboardingTending: Sendable {
           try OnboardingJobs.process.job(order, uniqueKey: "\(newest.id)/1", user: user), in: transaction)
       } else if woken.contains(.voice) {
         try await voices.begin(of: user, recloning: false, at: now, in: transaction)
-        _ = try await jobs.enqueue(try OnboardingJobs.clone.job(user, uniqueKey: user.description, user: user), in: transaction)
+        _ = try await jobs.enqueue(try OnboardingJobs.clone(of: user), in: transaction)
       }
       return true
     }
@@ -143,13 +142,4 @@ struct OnboardingTending: Sendable {
       context.log.warning("a voice that is being made had no job, and has one again", metadata: ["user": "\(voice.user)"])
     }
   }
-}
-
-/// A number that a metric reads.
-private final class OverdueCount: Sendable {
-  private let count = Mutex(0)
-
-  var value: Double { Double(count.withLock { $0 }) }
-
-  func set(_ value: Int) { count.withLock { $0 = value } }
 }

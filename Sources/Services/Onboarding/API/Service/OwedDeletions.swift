@@ -3,7 +3,6 @@ internal import Logging
 internal import OnboardingStore
 internal import PostgreSQL
 internal import ServiceKit
-internal import Synchronization
 internal import Telemetry
 
 /// Tells operators how long deletions are owed to people: of voices at the provider, and of what was on its way when an account was
@@ -12,7 +11,7 @@ struct OwedDeletions: Sendable {
   private let context: ServiceContext
   private let voices: VoiceStore
   private let submissions: SubmissionStore
-  private let ages = Ages()
+  private let ages: [Kind: PrometheusGauge]
 
   /// How often it looks.
   private static let interval = Duration.seconds(5)
@@ -31,15 +30,18 @@ struct OwedDeletions: Sendable {
     self.context = context
     voices = VoiceStore(context.database)
     submissions = SubmissionStore(context.database)
-    for kind in Kind.allCases {
-      context.metrics.gauge(
-        "parley_onboarding_owed_deletions_seconds",
-        help: """
-          For how long the oldest deletion has been owed: voice (at the provider), lookup (of a voice that may have come to be), \
-          account (what was on its way with it); 0 when there is none.
-          """, labels: [("kind", kind.rawValue)]
-      ) { [ages] in ages.seconds(kind) }
+    let pairs = Kind.allCases.map { kind in
+      (
+        kind,
+        context.metrics.gauge(
+          "parley_onboarding_owed_deletions_seconds",
+          help: """
+            For how long the oldest deletion has been owed: voice (at the provider), lookup (of a voice that may have come to be), \
+            account (what was on its way with it); 0 when there is none.
+            """, labels: [("kind", kind.rawValue)])
+      )
     }
+    ages = Dictionary(uniqueKeysWithValues: pairs)
   }
 
   /// What runs beside the server.
@@ -50,7 +52,8 @@ struct OwedDeletions: Sendable {
       do {
         let now = context.now()
         for kind in Kind.allCases {
-          ages.set(try await since(kind, now).map { max(.zero, now.duration(since: $0)) } ?? .zero, kind)
+          let age = try await since(kind, now).map { max(.zero, now.duration(since: $0)) } ?? .zero
+          ages[kind]?.set(age / .seconds(1))
         }
       } catch {
         try Task.checkCancellation()
@@ -68,13 +71,4 @@ struct OwedDeletions: Sendable {
     case .account: try await submissions.oldestDeparture(by: now)
     }
   }
-}
-
-/// Times that metrics read.
-private final class Ages: Sendable {
-  private let ages = Mutex<[OwedDeletions.Kind: Duration]>([:])
-
-  func seconds(_ kind: OwedDeletions.Kind) -> Double { ages.withLock { ($0[kind] ?? .zero) / .seconds(1) } }
-
-  func set(_ age: Duration, _ kind: OwedDeletions.Kind) { ages.withLock { $0[kind] = age } }
 }

@@ -26,16 +26,15 @@ struct OwnOnboardingData: AccountDataHolding {
     }
     var missing = ""
     for recording in try await recordings.all(of: user) {
-      let digest = AnswerContent.reference(recording.digest).dropFirst(10)
       do {
         let sample = try await pipeline.sample(recording, of: user)
         try await send(
           AccountDocumentPart(
-            "recording-\(digest.prefix(32)).\(recording.format)", contentType: recording.mediaType, data: sample.bytes))
+            "recording-\(recording.name.prefix(32)).\(recording.format)", contentType: recording.mediaType, data: sample.bytes))
       } catch let failure as ProviderFailure where !failure.isTemporary {
         // What is lost for good keeps nobody from what is there.
         pipeline.journal.failed("export", failure, of: user)
-        let line: JSONObject = ["sha256": .string(String(digest)), "reason": .string(failure.reason)]
+        let line: JSONObject = ["sha256": .string(recording.name), "reason": .string(failure.reason)]
         missing += String(decoding: JSONValue.object(line).encoded(), as: UTF8.self) + "\n"
       }
     }

@@ -43,8 +43,7 @@ extension KeptSubmission: RowDecodable {
   static var columns: Query {
     """
     user_id, id, content_hash, stage, name, zone, call_start, call_minutes, answers, recordings, retry_round, renewals, renewed_at,
-    rests_until,
-    created_at, updated_at, done_at
+    rests_until, created_at, updated_at, done_at
     """
   }
 
@@ -57,8 +56,7 @@ extension KeptSubmission: RowDecodable {
       try row.decode(
         as: (
           UUID, UUID, [UInt8], String, String, String, Int32?, Int32?, Int32, Int32, Int32, Int32, Timestamp?, Timestamp?,
-          Timestamp, Timestamp,
-          Timestamp?
+          Timestamp, Timestamp, Timestamp?
         ).self)
     self.user = user
     self.id = id
