@@ -33,6 +33,15 @@ import Testing
     try await ToolProcess.parley(["jobs"] + arguments, environment: place.environment)
   }
 
+  /// Has a worker work until a job is dead.
+  private static func work(_ handlers: JobHandlers, _ jobs: PostgreSQLJobs, untilDead id: PostgreSQL.UUID) async throws {
+    let working = Task { try await jobs.work(handlers) }
+    let seen = await Result.of { try await eventually { try await jobs.queue.job(id)?.state == .dead } }
+    working.cancel()
+    _ = await working.result
+    try seen.get()
+  }
+
   /// What the worker of a test was given.
   private final class Carried: Sendable {
     let bytes = Mutex<[UInt8]>([])
@@ -63,11 +72,7 @@ import Testing
       carried.bytes.withLock { $0 = payload }
       throw JobFailure.permanent("seen")
     }
-    let second = Task { [taking] in try await jobs.work(taking) }
-    let end = MonotonicInstant.now().advanced(by: Duration.seconds(30).withPatience)
-    while try await jobs.queue.job(id)?.state != .dead && MonotonicInstant.now() < end { await Task.yield() }
-    second.cancel()
-    _ = await second.result
+    try await Self.work(taking, jobs, untilDead: id)
     #expect(carried.bytes.withLock { $0 } == Array(#"{"to":"ana"}"#.utf8))
     #expect(try await parley(target, "retry", "\(id)").status == 0)
   }
@@ -82,11 +87,7 @@ import Testing
         throw JobFailure.permanent("no such\u{1b}[31m address")
       }
       let id = try await jobs.enqueue(kind.job([1, 2, 3], uniqueKey: "ana")).id
-      let working = Task { [handlers] in try await jobs.work(handlers) }
-      let deadline = MonotonicInstant.now().advanced(by: Duration.seconds(30).withPatience)
-      while try await jobs.queue.job(id)?.state != .dead && MonotonicInstant.now() < deadline { await Task.yield() }
-      working.cancel()
-      _ = await working.result
+      try await Self.work(handlers, jobs, untilDead: id)
       let later = try await jobs.enqueue(kind.job([], notBefore: .now().advanced(by: .seconds(86_400)))).id
 
       let list = try await parley(target, "list")

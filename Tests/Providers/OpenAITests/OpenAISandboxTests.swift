@@ -28,7 +28,7 @@ import Testing
   }
 
   private static func hash(_ request: TranscriptionRequest) -> String {
-    SHA256.digest(request.audio).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    Hexadecimal.text(SHA256.digest(request.audio))
   }
 
   private static func failure(_ client: OpenAIClient, _ request: TranscriptionRequest) async throws -> ProviderError {

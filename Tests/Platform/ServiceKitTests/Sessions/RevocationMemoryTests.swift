@@ -112,7 +112,7 @@ struct RevocationMemoryTests {
 
   @Test("However long revocations cannot be read, that is logged once, and once more when they can be again")
   func awayOnce() async throws {
-    let (source, log) = (AwaySource(), LogLines())
+    let (source, log) = (AwaySource(), CapturedLog())
     let group = try EventLoopGroup(count: 1, name: "test", blockingThreads: 1)
     let feed = PolledRevocations(source, log: log.logger, unixSeconds: { 1_800_000_000 })
     let reading = Task { try await feed.run(on: group.loops[0]) }

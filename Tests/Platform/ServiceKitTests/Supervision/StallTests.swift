@@ -65,7 +65,7 @@ struct StallTests {
   @Test("The log names the handler; of many stalls in a minute ten are told, and the counter has them all")
   func log() throws {
     let loop = try EventLoop(name: "quiet")
-    let (lines, registry) = (LogLines(), PrometheusRegistry())
+    let (lines, registry) = (CapturedLog(), PrometheusRegistry())
     let trace = HandlerTrace(path: "/a.B/C", certainty: .resumed)
     let observer = StallLog(lines.logger, registry) { _ in trace }.observer
     for _ in 0..<25 {
@@ -87,7 +87,7 @@ struct StallTests {
   @Test("What is not certain is no label of a metric")
   func uncertain() throws {
     let loop = try EventLoop(name: "quiet")
-    let (lines, registry) = (LogLines(), PrometheusRegistry())
+    let (lines, registry) = (CapturedLog(), PrometheusRegistry())
     StallLog(lines.logger, registry) { _ in HandlerTrace(path: "/a.B/C", certainty: .last) }.observer
       .began(Self.stall(loop, .seconds(1)))
     StallLog(lines.logger, registry) { _ in nil }.observer.began(Self.stall(loop, .seconds(1)))

@@ -13,7 +13,7 @@ struct CertificateReloadTests {
   /// What reads the files, with what it logged and counted.
   private struct Subject {
     let files: TLSFiles
-    let log = LogLines()
+    let log = CapturedLog()
     let registry = PrometheusRegistry()
     let reloader: CertificateReloader
 
@@ -149,7 +149,7 @@ struct CertificateReloadTests {
   func running() async throws {
     let (first, second) = (TestAuthority(commonName: "first"), TestAuthority(commonName: "second"))
     let files = try TLSFiles(first.server())
-    let log = LogLines()
+    let log = CapturedLog()
     let instance = try await ServiceInstance.start(PeerService.self, settings: files.settings(), log: log.logger)
     async let serving: Void = instance.run()
     let old = try TLSCaller(instance.addresses.tls, trusting: first)
@@ -176,7 +176,7 @@ struct CertificateReloadTests {
   func clientRoots() async throws {
     let (first, second) = (TestAuthority(commonName: "first clients"), TestAuthority(commonName: "second clients"))
     let files = try TLSFiles(authority.server(), clientRoots: first.certificate)
-    let instance = try await ServiceInstance.start(PeerService.self, settings: files.settings(), log: LogLines().logger)
+    let instance = try await ServiceInstance.start(PeerService.self, settings: files.settings(), log: CapturedLog().logger)
     async let serving: Void = instance.run()
     let (one, two) = (first.client(commonName: "a", names: ["a.internal"]), second.client(commonName: "b", names: ["b.internal"]))
     let old = try TLSCaller(instance.addresses.tls, trusting: authority, as: one)

@@ -66,7 +66,7 @@ struct ClientIdentityTests {
   ) async throws {
     let files = try TLSFiles(authority.server(), clientRoots: clients.certificate)
     let instance = try await ServiceInstance.start(
-      PeerService.self, settings: files.settings(flags), log: LogLines().logger, telemetry: telemetry)
+      PeerService.self, settings: files.settings(flags), log: CapturedLog().logger, telemetry: telemetry)
     async let serving: Void = instance.run()
     try await body(instance)
     instance.stop()

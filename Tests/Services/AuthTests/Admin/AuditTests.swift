@@ -4,6 +4,7 @@ import EventLoop
 import ParleyAPI
 import PostgreSQL
 import RPC
+import TestSupport
 import Testing
 import WellKnown
 

@@ -4,6 +4,7 @@ import EventLoop
 import Logging
 import OpenID
 import Telemetry
+import TestSupport
 
 /// The provider in front of a fake Apple, on a virtual clock.
 struct AppleFixture: Sendable {

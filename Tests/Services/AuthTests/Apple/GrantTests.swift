@@ -7,6 +7,7 @@ import JSON
 import Outbound
 import PostgreSQL
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import AuthAPI

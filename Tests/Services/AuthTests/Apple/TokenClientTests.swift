@@ -3,6 +3,7 @@ import JOSE
 import JSON
 import OpenID
 import Outbound
+import TestSupport
 import Testing
 
 @Suite("Apple's token endpoints")

@@ -4,6 +4,7 @@ import OpenID
 import Outbound
 import RevenueCatProvider
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("RevenueCat client")

@@ -7,6 +7,7 @@ import ParleyAPI
 import PostgreSQL
 import RPC
 import ServiceKit
+import TestSupport
 import Testing
 
 extension BrokerTests {

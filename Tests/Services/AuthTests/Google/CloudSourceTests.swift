@@ -6,6 +6,7 @@ import Outbound
 import PostgreSQL
 import RPC
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Where cloud tokens come from")

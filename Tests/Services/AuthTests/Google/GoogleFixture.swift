@@ -2,6 +2,7 @@ import EventLoop
 import GoogleProvider
 import Logging
 import OpenID
+import TestSupport
 
 /// The provider in front of a fake Google, on a virtual clock.
 struct GoogleFixture: Sendable {

@@ -1,5 +1,6 @@
 import JOSE
 import JSON
+import TestSupport
 import Testing
 
 /// A key set that a provider's server might answer, and what must become of it.

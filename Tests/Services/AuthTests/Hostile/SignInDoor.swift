@@ -4,6 +4,7 @@ import GoogleProvider
 import JOSE
 import JSON
 import OpenID
+import TestSupport
 
 /// The way in of one provider, as sign-in uses it: the real verifier, keys that are fetched, a virtual clock.
 struct SignInDoor: Sendable {

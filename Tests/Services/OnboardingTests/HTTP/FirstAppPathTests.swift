@@ -227,15 +227,14 @@ struct FirstAppPathTests {
 
   @Test("O-43, O-44: operators learn that there is nothing to try again, and not that it is being done already")
   func nothingToRetry() async throws {
-    try await OnboardingWorld.with(["TLS_ADMIN_IDENTITIES": "spiffe://parley/test"]) { world in
+    try await OnboardingWorld.with(OnboardingWorld.operated) { world in
       let ana = try await world.signIn("ana")
       let user = ana.userID.description
       let agreed = VoiceConsent(isGiven: true, statement: "v1")
       _ = try await world.client.complete(
         .init(state: try OnboardingWorld.record(voices: 6), voiceConsent: agreed), options: OnboardingWorld.options(ana))
-      try await world.parley.withSecureChannel(to: world.instance, showing: .service) { channel in
-        let admin = OnboardingAdminService.Client(channel)
-        let options = CallOptions(deadline: .after(.seconds(55).withPatience))
+      try await world.asOperator { admin in
+        let options = OnboardingWorld.withoutSession()
         let ready = await #expect(throws: RPCError.self) {
           try await admin.retryVoiceClone(.init(userID: user), options: options)
         }

@@ -33,18 +33,30 @@ struct HearingTests {
     #expect(clip["duration"]?.number?.double.map { (6...8).contains($0) } == true && clip.object?.count == 8, "\(clip)")
   }
 
+  /// The two recordings that somebody completes with, each beside its clip, of which each member is expected.
+  private static func completed(
+    _ world: OnboardingWorld, _ user: TestUser
+  ) async throws -> [(clip: JSONValue, bytes: [UInt8])] {
+    let state = try OnboardingWorld.record(voices: 2)
+    _ = try await world.client.complete(.init(state: state), options: OnboardingWorld.options(user))
+    let recordings = try OnboardingWorld.recordings(in: state)
+    let clips = try await Self.clips(world, user)
+    #expect(clips.count == 2)
+    var both: [(clip: JSONValue, bytes: [UInt8])] = []
+    for (clip, step) in zip(clips, [2, 5]) {
+      let bytes = try #require(recordings[step])
+      Self.expectMembers(clip, bytes, step: Int64(step))
+      both.append((clip, bytes))
+    }
+    return both
+  }
+
   @Test("O-49: clips have an address of this service where the store makes none, and each is heard there by its person alone")
   func files() async throws {
     try await OnboardingWorld.with { world in
       let (ana, ben) = (try await world.signIn("ana"), try await world.parley.signIn("ben"))
-      let state = try OnboardingWorld.record(voices: 2)
-      _ = try await world.client.complete(.init(state: state), options: OnboardingWorld.options(ana))
-      let recordings = try OnboardingWorld.recordings(in: state)
-      let clips = try await Self.clips(world, ana)
-      #expect(clips.count == 2)
-      for (clip, step) in zip(clips, [2, 5]) {
-        let bytes = try #require(recordings[step])
-        Self.expectMembers(clip, bytes, step: Int64(step))
+      let both = try await Self.completed(world, ana)
+      for (clip, bytes) in both {
         let path = try #require(clip["audioUrl"]?.string)
         let heard = try await world.send(.get, path, as: ana)
         #expect(heard.status == 200 && heard.body == bytes)
@@ -56,7 +68,7 @@ struct HearingTests {
         #expect(try await world.send(.get, path, as: nil).status == 401)
       }
       let listed = try await world.voices.listVoiceClips(options: OnboardingWorld.options(ana))
-      #expect(listed.clips.map(\.audioURL) == clips.compactMap { $0["audioUrl"]?.string })
+      #expect(listed.clips.map(\.audioURL) == both.compactMap { $0.clip["audioUrl"]?.string })
       for name in ["x", String(repeating: "0", count: 64)] {
         #expect(try await world.send(.get, "/onboarding/recordings/\(name)", as: ana).status == 404, "\(name)")
       }
@@ -90,8 +102,7 @@ struct HearingTests {
         }
       }
       // What was uploaded stays in the database until somebody completes with it.
-      let head = RecordingHead(
-        uploadID: "upload-0123456789", contentType: "audio/m4a", sha256: .init(SHA256.digest(bytes)), size: Int64(size))
+      let head = PieceUpload(name: "upload-0123456789", bytes: bytes).head
       _ = try await world.client.uploadRecording(options: OnboardingWorld.options(ana)) { requests in
         try await requests.write(.init(head: head, data: .init(Array(bytes.prefix(200)))))
         try await requests.write(.init(data: .init(Array(bytes.dropFirst(200)))))
@@ -108,14 +119,7 @@ struct HearingTests {
   func bucket() async throws {
     try await OnboardingWorld.with(inBucket: true) { world in
       let ana = try await world.signIn("ana")
-      let state = try OnboardingWorld.record(voices: 2)
-      _ = try await world.client.complete(.init(state: state), options: OnboardingWorld.options(ana))
-      let recordings = try OnboardingWorld.recordings(in: state)
-      let clips = try await Self.clips(world, ana)
-      #expect(clips.count == 2)
-      for (clip, step) in zip(clips, [2, 5]) {
-        let bytes = try #require(recordings[step])
-        Self.expectMembers(clip, bytes, step: Int64(step))
+      for (clip, bytes) in try await Self.completed(world, ana) {
         let link = try #require(clip["audioUrl"]?.string)
         #expect(link.hasPrefix(world.sandbox.url) && link.contains("X-Amz-Expires=900"), "\(link)")
         let heard = try await world.sandbox.http.send(HTTPRequest(.get, link))

@@ -22,12 +22,7 @@ struct StorageFailureTests {
       let options = OnboardingWorld.options(ana)
       let state = try OnboardingWorld.record(voices: 2)
       let table: Query = name == "job" ? "job" : "submission"
-      try await world.parley.withDatabase { database in
-        _ = try await database.execute(
-          "create function onboarding.refuse() returns trigger language plpgsql as $$ begin raise exception 'a defect'; end $$")
-        _ = try await database.execute(
-          "create trigger refuse before insert on onboarding.\(part: table) for each row execute function onboarding.refuse()")
-      }
+      try await world.refuse("insert", on: table)
       let failed = try await world.post("/onboarding/v3/complete", try OnboardingWorld.body(state), as: ana)
       #expect(failed.status == 500 && failed.body.object?.count == 3, "\(failed)")
       #expect(failed.body["success"] == false && failed.body["error"] == "Failed to complete onboarding")
@@ -39,9 +34,7 @@ struct StorageFailureTests {
       }
       let progress = try await world.client.getProgress(options: options)
       #expect(progress.state?.isCompleted == false && progress.submission == nil)
-      try await world.parley.withDatabase { database in
-        _ = try await database.execute("drop trigger refuse on onboarding.\(part: table)")
-      }
+      try await world.allow(on: table)
       let kept = try await world.post("/onboarding/v3/complete", try OnboardingWorld.body(state), as: ana)
       #expect(kept.status == 200 && kept.body["totalSteps"]?.int64 == 45 && kept.body["filesProcessed"]?.int64 == 2, "\(kept)")
       #expect(try await world.client.getProgress(options: options).state?.isCompleted == true)

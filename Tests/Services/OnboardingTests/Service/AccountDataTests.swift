@@ -25,9 +25,8 @@ struct AccountDataTests {
         let answer = try await world.client.complete(request, options: OnboardingWorld.options(user))
         #expect(answer.voiceClone?.success == true)
       }
-      try await world.parley.withSecureChannel(to: world.instance, showing: .service) { channel in
-        let data = AccountDataService.Client(channel)
-        let options = CallOptions(deadline: .after(.seconds(55).withPatience))
+      try await world.withAccountData { data in
+        let options = OnboardingWorld.withoutSession()
         let user = ana.userID.description
         let documents = try await data.export(.init(userID: user), options: options) { responses in
           var documents: [String: Int] = [:]

@@ -17,10 +17,6 @@ import WellKnown
 
 @Suite("Answers one by one", .serialized)
 struct AnswerTests {
-  private static func text(_ text: String, at time: String) -> OnboardingAnswer {
-    .init(type: "text", value: .init(kind: .stringValue(text)), timestamp: time)
-  }
-
   @Test("O-01, O-02: forty-five steps in nine phases, 33 of which take input that is kept as 34 fields")
   func steps() async throws {
     try await OnboardingWorld.with { world in
@@ -48,14 +44,14 @@ struct AnswerTests {
       func save(_ step: Int32, _ answer: OnboardingAnswer) async throws -> SaveAnswerResponse {
         try await world.client.saveAnswer(.init(step: step, answer: answer), options: options)
       }
-      #expect(try await save(3, Self.text("Ana", at: "2026-01-05T10:00:00Z")) == .init(answered: 1, isSuperseded: false))
-      #expect(try await save(9, Self.text("evenings", at: "2026-01-05T10:01:00Z")).answered == 2)
-      #expect(try await save(3, Self.text("Anna", at: "2026-01-05T11:00:00Z")).isSuperseded == false)
-      #expect(try await save(3, Self.text("An", at: "2026-01-05T09:00:00Z")) == .init(answered: 2, isSuperseded: true))
+      #expect(try await save(3, .written("Ana", at: "2026-01-05T10:00:00Z")) == .init(answered: 1, isSuperseded: false))
+      #expect(try await save(9, .written("evenings", at: "2026-01-05T10:01:00Z")).answered == 2)
+      #expect(try await save(3, .written("Anna", at: "2026-01-05T11:00:00Z")).isSuperseded == false)
+      #expect(try await save(3, .written("An", at: "2026-01-05T09:00:00Z")) == .init(answered: 2, isSuperseded: true))
       let progress = try await world.client.getProgress(options: options)
       #expect(progress.state?.responses["3"]?.value?.kind == .stringValue("Anna"))
       #expect(progress.state?.currentStep == 9 && progress.state?.progressPercentage == 20)
-      let wrong = await #expect(throws: RPCError.self) { try await save(100, Self.text("x", at: "")) }
+      let wrong = await #expect(throws: RPCError.self) { try await save(100, .written("x")) }
       #expect(wrong?.code == .invalidArgument)
       let broken = await #expect(throws: RPCError.self) {
         try await save(2, .init(type: "voice", value: .init(kind: .stringValue("data:audio/m4a;base64,@"))))
@@ -70,9 +66,7 @@ struct AnswerTests {
       let ana = try await world.signIn("ana")
       let options = OnboardingWorld.options(ana)
       func wide(_ count: Int) -> OnboardingAnswer {
-        var answer = Self.text("x", at: "2026-01-05T10:00:00Z")
-        answer.dbField = (1...count).map { "field_\($0)" }
-        return answer
+        .written("x", at: "2026-01-05T10:00:00Z", keptAs: (1...count).map { "field_\($0)" })
       }
       func field(_ call: () async throws -> Void) async throws -> String? {
         let refusal = await #expect(throws: RPCError.self) { try await call() }
@@ -106,13 +100,13 @@ struct AnswerTests {
     try await OnboardingWorld.with { world in
       let key = String(repeating: "k", count: 32)
       var state = OnboardingState(currentStep: 9)
-      state.responses["3"] = Self.text("Ana", at: "2026-01-05T10:00:00Z")
-      state.responses["9"] = Self.text("evenings", at: "2026-01-05T10:01:00Z")
+      state.responses["3"] = .written("Ana", at: "2026-01-05T10:00:00Z")
+      state.responses["9"] = .written("evenings", at: "2026-01-05T10:01:00Z")
       _ = try await world.client.saveAnonymousProgress(.init(progressKey: key, state: state))
       #expect(try await world.client.getAnonymousProgress(.init(progressKey: key)).state == state)
       let ana = try await world.signIn("ana")
       _ = try await world.client.saveAnswer(
-        .init(step: 3, answer: Self.text("Anna", at: "2026-01-05T11:00:00Z")), options: OnboardingWorld.options(ana))
+        .init(step: 3, answer: .written("Anna", at: "2026-01-05T11:00:00Z")), options: OnboardingWorld.options(ana))
       let claimed = try await world.client.claimAnonymousProgress(.init(progressKey: key), options: OnboardingWorld.options(ana))
       #expect(claimed.answered == 2)
       let progress = try await world.client.getProgress(options: OnboardingWorld.options(ana))

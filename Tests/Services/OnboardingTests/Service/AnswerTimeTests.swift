@@ -13,10 +13,6 @@ import WellKnown
 
 @Suite("Answers of devices whose clock is wrong", .serialized)
 struct AnswerTimeTests {
-  private static func text(_ text: String, at time: String) -> OnboardingAnswer {
-    .init(type: "text", value: .init(kind: .stringValue(text)), timestamp: time)
-  }
-
   private static func now(_ world: OnboardingWorld) -> String {
     PostgreSQL.Timestamp(microseconds: world.parley.clock.unixSeconds * 1_000_000).description
   }
@@ -29,13 +25,13 @@ struct AnswerTimeTests {
       func save(_ answer: OnboardingAnswer) async throws -> Bool {
         try await world.client.saveAnswer(.init(step: 3, answer: answer), options: options).isSuperseded
       }
-      #expect(try await save(Self.text("Ana of 2099", at: "2099-01-05T10:00:00Z")) == false)
+      #expect(try await save(.written("Ana of 2099", at: "2099-01-05T10:00:00Z")) == false)
       world.parley.clock.advance(by: .seconds(60))
-      #expect(try await save(Self.text("Ana", at: Self.now(world))) == false)
-      #expect(try await save(Self.text("Ana of 2098", at: "2098-01-05T10:00:00Z")) == false)
+      #expect(try await save(.written("Ana", at: Self.now(world))) == false)
+      #expect(try await save(.written("Ana of 2098", at: "2098-01-05T10:00:00Z")) == false)
       world.parley.clock.advance(by: .seconds(60))
       let key = String(repeating: "k", count: 32)
-      let state = OnboardingState(responses: ["3": Self.text("Anna", at: Self.now(world))])
+      let state = OnboardingState(responses: ["3": .written("Anna", at: Self.now(world))])
       _ = try await world.client.saveAnonymousProgress(.init(progressKey: key, state: state))
       _ = try await world.client.claimAnonymousProgress(.init(progressKey: key), options: options)
       #expect(try await world.value("select value from onboarding.answer", as: String.self) == "Anna")
@@ -51,13 +47,13 @@ struct AnswerTimeTests {
         try await world.client.saveAnswer(.init(step: 3, answer: answer), options: options).isSuperseded
       }
       let moment = Self.now(world)
-      #expect(try await save(Self.text("Ana", at: moment)) == false)
+      #expect(try await save(.written("Ana", at: moment)) == false)
       try await world.parley.withDatabase { database in
         _ = try await database.execute("update onboarding.answer set answered_at = '2099-01-05T10:00:00Z'")
       }
-      #expect(try await save(Self.text("An", at: "2026-01-05T10:00:00Z")))
+      #expect(try await save(.written("An", at: "2026-01-05T10:00:00Z")))
       world.parley.clock.advance(by: .seconds(60))
-      #expect(try await save(Self.text("Anna", at: Self.now(world))) == false)
+      #expect(try await save(.written("Anna", at: Self.now(world))) == false)
     }
   }
 }

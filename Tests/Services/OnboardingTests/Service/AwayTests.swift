@@ -19,8 +19,6 @@ import WellKnown
 
 @Suite("An account that is deleted while a provider is away", .serialized)
 struct AwayTests {
-  private static func options() -> CallOptions { CallOptions(deadline: .after(.seconds(55).withPatience)) }
-
   @Test("An account is deleted while the provider of voices is away: all else is gone at once, and the voice follows")
   func voices() async throws {
     try await OnboardingWorld.with { world in
@@ -30,18 +28,17 @@ struct AwayTests {
         state: try OnboardingWorld.record(voices: 6), voiceConsent: .init(isGiven: true, statement: "v1"))
       #expect(try await world.client.complete(request, options: OnboardingWorld.options(ana)).voiceClone?.success == true)
       try await world.sandbox.fail("/elevenlabs/voice-deletion", ["status": 429, "count": 1_000])
-      try await world.parley.withSecureChannel(to: world.instance, showing: .service) { channel in
-        let data = AccountDataService.Client(channel)
+      try await world.withAccountData { data in
         let work = PostgreSQL.UUID.v7().description
-        let deleted = try await data.delete(.init(userID: user, workID: work), options: Self.options())
+        let deleted = try await data.delete(.init(userID: user, workID: work), options: OnboardingWorld.withoutSession())
         #expect(deleted.kinds.first { $0.kind == "answers" }?.deleted == 45, "\(deleted)")
         let held = deleted.kinds.filter { $0.held > 0 }
         #expect(held.map(\.kind).sorted() == ["deletions", "voices_to_delete"] && held.allSatisfy { !$0.whyHeld.isEmpty })
         #expect(world.blobs(of: ana).isEmpty)
-        let left = try await data.report(.init(userID: user), options: Self.options()).kinds
+        let left = try await data.report(.init(userID: user), options: OnboardingWorld.withoutSession()).kinds
         #expect(left.map(\.kind).sorted() == ["deletions", "voices_to_delete"], "\(left)")
         // Again, since the first answer was lost.
-        _ = try await data.delete(.init(userID: user, workID: work), options: Self.options())
+        _ = try await data.delete(.init(userID: user, workID: work), options: OnboardingWorld.withoutSession())
         #expect(try await world.sandbox.effects("voices")["existing"]?.int64 == 1)
         try await world.sandbox.control(.delete, "faults")
         try await eventually {
@@ -49,7 +46,8 @@ struct AwayTests {
           return try await world.sandbox.effects("voices")["existing"]?.int64 == 0
         }
         try await eventually {
-          try await data.report(.init(userID: user), options: Self.options()).kinds.allSatisfy { $0.kind == "deletions" }
+          try await data.report(.init(userID: user), options: OnboardingWorld.withoutSession()).kinds
+            .allSatisfy { $0.kind == "deletions" }
         }
       }
     }

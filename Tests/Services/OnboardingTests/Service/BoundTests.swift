@@ -19,8 +19,6 @@ import WellKnown
 
 @Suite("What is bounded, whoever sends it", .serialized)
 struct BoundTests {
-  private static func text(_ text: String) -> OnboardingAnswer { .init(type: "text", value: .init(kind: .stringValue(text))) }
-
   /// A text of one character, and of so many bytes: an `e` with accents.
   private static func accents(bytes: Int) -> String { "e" + String(repeating: "\u{301}", count: (bytes - 1) / 2) }
 
@@ -43,7 +41,7 @@ struct BoundTests {
         _ change: (inout CompleteRequest) -> Void, name: String? = nil, answer: OnboardingAnswer? = nil
       ) async throws -> String? {
         number += 1
-        var request = CompleteRequest(state: .init(responses: ["9": Self.text("answer \(number)")], userName: name))
+        var request = CompleteRequest(state: .init(responses: ["9": .written("answer \(number)")], userName: name))
         if let answer { request.state?.responses["2"] = answer }
         change(&request)
         return try await Self.refused { _ = try await world.client.complete(request, options: options) }

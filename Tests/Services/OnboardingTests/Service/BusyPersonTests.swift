@@ -17,20 +17,15 @@ import WellKnown
 
 @Suite("A person who is busy", .serialized)
 struct BusyPersonTests {
-  private static func written(_ text: String) -> OnboardingAnswer {
-    OnboardingAnswer(type: "text", value: .init(kind: .stringValue(text)))
-  }
-
   @Test("Many calls of a person whose lock is taken hold up nobody else, and are told to come again")
   func alone() async throws {
     try await OnboardingWorld.with(["DATABASE_POOL": "4"]) { world in
       let (ana, ben) = (try await world.signIn("ana"), try await world.signIn("ben"))
-      let id = PostgreSQL.UUID(ana.userID.description)
-      let user = try #require(id)
+      let user = try ana.databaseID()
       @Sendable func save(_ step: Int32) async throws -> RPCError? {
         do {
           _ = try await world.client.saveAnswer(
-            .init(step: step, answer: Self.written("of ana")), options: OnboardingWorld.options(ana))
+            .init(step: step, answer: .written("of ana")), options: OnboardingWorld.options(ana))
           return nil
         } catch { return error }
       }
@@ -41,7 +36,7 @@ struct BusyPersonTests {
           try await eventually { try await world.waiting(for: "advisory") == 1 }
           for step in Int32(1)...8 {
             let saved = try await world.client.saveAnswer(
-              .init(step: step, answer: Self.written("of ben")), options: OnboardingWorld.options(ben))
+              .init(step: step, answer: .written("of ben")), options: OnboardingWorld.options(ben))
             #expect(saved.answered == step)
             #expect(try await world.waiting(for: "advisory") <= 1)
           }

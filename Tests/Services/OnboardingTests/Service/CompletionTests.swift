@@ -30,11 +30,7 @@ struct CompletionTests {
       #expect(answer.identityExtraction?.success == true && answer.identityExtraction?.voiceTranscribed == 15)
       #expect(answer.identityExtraction?.fieldsExtracted == 60)
       #expect(answer.voiceClone?.success == true && answer.processingWarnings == nil)
-      for (step, bytes) in try OnboardingWorld.recordings(in: state) {
-        let name = SHA256.digest(bytes).map { String(format: "%02x", $0) }.joined()
-        let kept = try Data(contentsOf: URL(fileURLWithPath: "\(world.folder)/\(ana.userID)/\(name)"))
-        #expect([UInt8](kept) == bytes, "step \(step)")
-      }
+      try world.expectFiles(of: state, ana)
       #expect(try await world.value("select count(*) from onboarding.staged_bytes", as: Int64.self) == 0)
       let paid = try await world.sandbox.effects("transcriptions")
       #expect(paid["paid"]?.int64 == 15 && paid["paidTwice"]?.int64 == 0)
@@ -77,7 +73,7 @@ struct CompletionTests {
       #expect(reused?.code == .alreadyExists && reused?.reason == "IDEMPOTENCY_KEY_REUSED")
       #expect(try await world.sandbox.effects("transcriptions")["paid"]?.int64 == 2)
       var other = first
-      other.responses["18"] = OnboardingAnswer(type: "text", value: .init(kind: .stringValue("eleven times")))
+      other.responses["18"] = .written("eleven times")
       other.responses["45"] = nil
       let second = try await world.client.complete(.init(state: other), options: options)
       #expect(second.jobID != answer.jobID && second.totalSteps == 44 && second.filesProcessed == 2)
@@ -105,8 +101,7 @@ struct CompletionTests {
       }
       #expect(refusal?.code == .aborted && refusal?.reason == "SUBMISSION_RUNNING")
       let save = await #expect(throws: RPCError.self) {
-        try await world.client.saveAnswer(
-          .init(step: 3, answer: .init(type: "text", value: .init(kind: .stringValue("B")))), options: options)
+        try await world.client.saveAnswer(.init(step: 3, answer: .written("B")), options: options)
       }
       #expect(save?.reason == "SUBMISSION_RUNNING")
       let same = try await world.client.complete(.init(state: state, wait: .init()), options: options)
@@ -191,7 +186,7 @@ struct CompletionTests {
     try await OnboardingWorld.with { world in
       let ana = try await world.signIn("ana")
       let ben = try await world.parley.signIn("ben")
-      let body = JSONValue.object(["state": try JSONParser.parse(try OnboardingWorld.record(voices: 0).jsonBytes())]).encoded()
+      let body = try OnboardingWorld.body(try OnboardingWorld.record(voices: 0))
       let nobody = try await world.post("/onboarding/v3/complete", body, as: nil)
       #expect(nobody.status == 401)
       let unpaid = try await world.post("/onboarding/v3/complete", body, as: ben)
@@ -253,7 +248,7 @@ struct CompletionTests {
       #expect(rest.status == 413 && rest.body["code"]?.string == "REQUEST_TOO_LARGE", "\(rest)")
       #expect(rest.body["error"]?.string?.contains("UploadRecording") == true)
       var many = OnboardingState()
-      for step in 1...61 { many.responses["\(step)"] = .init(type: "text", value: .init(kind: .stringValue("x"))) }
+      for step in 1...61 { many.responses["\(step)"] = .written("x") }
       let refused = await #expect(throws: RPCError.self) {
         try await world.client.complete(.init(state: many), options: OnboardingWorld.options(ana))
       }

@@ -18,12 +18,6 @@ import WellKnown
 
 @Suite("What is in flight as an account is deleted", .serialized)
 struct DepartureTests {
-  private static func options() -> CallOptions { CallOptions(deadline: .after(.seconds(55).withPatience)) }
-
-  private static func written(_ text: String) -> OnboardingAnswer {
-    OnboardingAnswer(type: "text", value: .init(kind: .stringValue(text)))
-  }
-
   /// How many rows of somebody's there are in all tables that know people.
   private static func rows(_ world: OnboardingWorld, of user: PostgreSQL.UUID) async throws -> [String] {
     try await world.parley.withDatabase { database in
@@ -46,49 +40,37 @@ struct DepartureTests {
     }
   }
 
-  private static func id(_ user: TestUser) throws -> PostgreSQL.UUID {
-    let id = PostgreSQL.UUID(user.userID.description)
-    return try #require(id)
-  }
-
   @Test("What is being saved at that moment is deleted with the account, and what comes after is refused")
   func writers() async throws {
     try await OnboardingWorld.with { world in
       let ana = try await world.signIn("ana")
-      let user = try Self.id(ana)
-      try await world.parley.withSecureChannel(to: world.instance, showing: .service) { channel in
-        let data = AccountDataService.Client(channel)
-        @Sendable func save(_ text: String) -> Task<String?, any Error> {
-          Task {
-            do {
-              _ = try await untilNotBusy {
-                try await world.client.saveAnswer(
-                  .init(step: 3, answer: Self.written(text)), options: OnboardingWorld.options(ana))
-              }
-              return nil
-            } catch let error as RPCError { return error.reason }
-          }
-        }
-        let (early, deletion, late) = try await world.parley.withDatabase { database in
-          try await database.transaction { transaction in
-            // Who is early has the person's lock, and waits for the table.
-            try await transaction.execute("lock table onboarding.answer in share mode")
-            let early = save("early")
-            try await eventually { try await world.waiting(for: "relation") == 1 }
-            let deletion = Task {
-              try await data.delete(
-                .init(userID: ana.userID.description, workID: PostgreSQL.UUID.v7().description), options: Self.options())
+      let user = try ana.databaseID()
+      @Sendable func save(_ text: String) -> Task<String?, any Error> {
+        Task {
+          do {
+            _ = try await untilNotBusy {
+              try await world.client.saveAnswer(.init(step: 3, answer: .written(text)), options: OnboardingWorld.options(ana))
             }
-            try await eventually { try await world.waiting(for: "advisory") == 1 }
-            return (early, deletion, save("late"))
-          }
+            return nil
+          } catch let error as RPCError { return error.reason }
         }
-        #expect(try await early.value == nil)
-        let kinds = try await deletion.value.kinds
-        #expect(kinds.first { $0.kind == "answers" }?.deleted == 1, "\(kinds)")
-        #expect(try await late.value == "ACCOUNT_DELETED")
-        #expect(try await Self.rows(world, of: user) == ["departure"])
       }
+      let (early, deletion, late) = try await world.parley.withDatabase { database in
+        try await database.transaction { transaction in
+          // Who is early has the person's lock, and waits for the table.
+          try await transaction.execute("lock table onboarding.answer in share mode")
+          let early = save("early")
+          try await eventually { try await world.waiting(for: "relation") == 1 }
+          let deletion = Task { try await world.deleteAccount(of: ana) }
+          try await eventually { try await world.waiting(for: "advisory") == 1 }
+          return (early, deletion, save("late"))
+        }
+      }
+      #expect(try await early.value == nil)
+      let kinds = try await deletion.value.kinds
+      #expect(kinds.first { $0.kind == "answers" }?.deleted == 1, "\(kinds)")
+      #expect(try await late.value == "ACCOUNT_DELETED")
+      #expect(try await Self.rows(world, of: user) == ["departure"])
     }
   }
 
@@ -99,24 +81,16 @@ struct DepartureTests {
       let options = OnboardingWorld.options(ana)
       let state = try OnboardingWorld.record(voices: 0)
       _ = try await world.client.complete(.init(state: state), options: options)
-      try await world.parley.withSecureChannel(to: world.instance, showing: .service) { channel in
-        _ = try await AccountDataService.Client(channel).delete(
-          .init(userID: ana.userID.description, workID: PostgreSQL.UUID.v7().description), options: Self.options())
-      }
-      let bytes = try SpokenFiles.m4a(7)
-      let head = RecordingHead(
-        uploadID: "upload-of-a-deleted-one", contentType: "audio/m4a", sha256: .init(SHA256.digest(bytes)),
-        size: Int64(bytes.count))
+      try await world.deleteAccount(of: ana)
+      let upload = PieceUpload(name: "upload-of-a-deleted-one", bytes: try SpokenFiles.m4a(7))
       let calls: [@Sendable () async throws -> Void] = [
         { _ = try await world.client.complete(.init(state: state), options: options) },
-        { _ = try await world.client.saveAnswer(.init(step: 3, answer: Self.written("Ana")), options: options) },
+        { _ = try await world.client.saveAnswer(.init(step: 3, answer: .written("Ana")), options: options) },
         { _ = try await world.voices.giveVoiceConsent(.init(statement: "v1"), options: options) },
         { _ = try await world.voices.withdrawVoiceConsent(options: options) },
         { _ = try await world.voices.cloneVoice(.init(idempotencyKey: "late"), options: options) },
         { _ = try await world.identity.correctIdentity(.init(name: "identity_name", value: "Ana"), options: options) },
-        {
-          _ = try await world.client.uploadRecording(options: options) { requests in try await requests.write(.init(head: head)) }
-        },
+        { _ = try await upload.send(world, as: ana, upTo: 0) },
       ]
       for (index, call) in calls.enumerated() {
         let error = await #expect(throws: RPCError.self) { try await call() }
@@ -129,19 +103,19 @@ struct DepartureTests {
   func late() async throws {
     try await OnboardingWorld.with { world in
       let ana = try await world.signIn("ana")
-      let user = try Self.id(ana)
+      let user = try ana.databaseID()
       let folder = "\(world.folder)/\(ana.userID)"
-      try await world.parley.withSecureChannel(to: world.instance, showing: .service) { channel in
-        let data = AccountDataService.Client(channel)
+      try await world.withAccountData { data in
         let work = PostgreSQL.UUID.v7().description
-        _ = try await data.delete(.init(userID: ana.userID.description, workID: work), options: Self.options())
+        _ = try await data.delete(.init(userID: ana.userID.description, workID: work), options: OnboardingWorld.withoutSession())
         world.parley.clock.advance(by: .seconds(60))
         // Again, since the first answer was lost: the end moves with it.
-        let again = try await data.delete(.init(userID: ana.userID.description, workID: work), options: Self.options())
+        let again = try await data.delete(
+          .init(userID: ana.userID.description, workID: work), options: OnboardingWorld.withoutSession())
         #expect(again.kinds.map(\.kind) == ["deletions"], "\(again)")
         // A transfer to the object store ends, and an upload begins that was let in before.
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let name = SHA256.digest([7]).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let name = Hexadecimal.text(SHA256.digest([7]))
         try Data([7]).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
         try await world.parley.withDatabase { database in
           _ = try await database.transaction { transaction in
@@ -164,7 +138,8 @@ struct DepartureTests {
         try await eventually { try await Self.rows(world, of: user).isEmpty }
         let left = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         #expect(left.isEmpty, "\(left)")
-        #expect(try await data.report(.init(userID: ana.userID.description), options: Self.options()).kinds.isEmpty)
+        let kept = try await data.report(.init(userID: ana.userID.description), options: OnboardingWorld.withoutSession())
+        #expect(kept.kinds.isEmpty)
         #expect(try await world.value("select count(*) from onboarding.job", as: Int64.self) == 0)
       }
     }
@@ -185,10 +160,7 @@ struct DepartureTests {
         }
       }
       try await seen.wait(atMost: .seconds(30))
-      try await world.parley.withSecureChannel(to: world.instance, showing: .service) { channel in
-        _ = try await AccountDataService.Client(channel).delete(
-          .init(userID: ana.userID.description, workID: PostgreSQL.UUID.v7().description), options: Self.options())
-      }
+      try await world.deleteAccount(of: ana)
       guard case .failure(let error as RPCError) = await end else {
         Issue.record("the stream ended as if the work had")
         return

@@ -55,9 +55,8 @@ struct ExpectedVoiceTests {
     try await OnboardingWorld.with(Self.settings) { world in
       let ana = try await Self.inTheMaking(world, isBefore: isBefore)
       let user = ana.userID.description
-      try await world.parley.withSecureChannel(to: world.instance, showing: .service) { channel in
-        let data = AccountDataService.Client(channel)
-        let options = CallOptions(deadline: .after(.seconds(55).withPatience))
+      try await world.withAccountData { data in
+        let options = OnboardingWorld.withoutSession()
         #expect(try await data.report(.init(userID: user), options: options).kinds.contains { $0.kind == "voices_in_the_making" })
         let asked = try await world.sandbox.requests(Self.listing)
         let deleted = try await data.delete(.init(userID: user, workID: UUID.v7().description), options: options)
@@ -85,11 +84,7 @@ struct ExpectedVoiceTests {
     try await OnboardingWorld.with(Self.settings) { world in
       let ana = try await Self.inTheMaking(world, isBefore: false)
       try await world.sandbox.fail(Self.listing, ["status": 429, "count": 1_000])
-      try await world.parley.withSecureChannel(to: world.instance, showing: .service) { channel in
-        _ = try await AccountDataService.Client(channel).delete(
-          .init(userID: ana.userID.description, workID: UUID.v7().description),
-          options: CallOptions(deadline: .after(.seconds(55).withPatience)))
-      }
+      try await world.deleteAccount(of: ana)
       let asked = try await world.sandbox.requests(Self.listing)
       world.parley.clock.advance(by: .seconds(3_600))
       try await eventually { try await world.sandbox.requests(Self.listing) > asked }

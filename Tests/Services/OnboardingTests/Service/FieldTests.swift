@@ -35,20 +35,20 @@ struct FieldTests {
 
   @Test("O-31: the sixty are those of the specification, and what an app keeps under a name of its own is none of them")
   func counted() async throws {
-    try await OnboardingWorld.with(RetryTests.operated) { world in
+    try await OnboardingWorld.with(OnboardingWorld.operated) { world in
       let ana = try await world.signIn("ana")
       let options = OnboardingWorld.options(ana)
       var state = try OnboardingWorld.record(voices: 0)
-      state.responses["99"] = OnboardingAnswer(
-        type: "text", value: .init(kind: .stringValue("green")), dbField: ["favourite_dragon"])
+      state.responses["99"] = .written("green", keptAs: ["favourite_dragon"])
       let answer = try await world.client.complete(.init(state: state), options: options)
       #expect(answer.identityExtraction?.success == true && answer.identityExtraction?.fieldsExtracted == 60, "\(answer)")
       #expect(try await world.client.reExtract(options: options).fieldsExtracted == 60)
       let fields = try await world.identity.getIdentity(options: options).identity?.fields.map(\.name)
       #expect(Self.all.count == 60 && fields == Self.all, "\(fields as Any)")
       #expect(try await world.value("select value from onboarding.answer where step = 99", as: String.self) == "green")
-      try await RetryTests.asOperator(world) { admin in
-        let shown = try await admin.inspectOnboarding(.init(userID: ana.userID.description), options: RetryTests.options)
+      try await world.asOperator { admin in
+        let shown = try await admin.inspectOnboarding(
+          .init(userID: ana.userID.description), options: OnboardingWorld.withoutSession())
         #expect(shown.fieldsExtracted == 60 && shown.sources.reduce(0) { $0 + $1.fields } == 60, "\(shown.sources)")
       }
     }
@@ -58,14 +58,13 @@ struct FieldTests {
   func nothing() async throws {
     try await OnboardingWorld.with { world in
       let ana = try await world.signIn("ana")
-      let silence = "data:audio/m4a;base64,\(Data(try SpokenFiles.silence()).base64EncodedString())"
-      let state = OnboardingState(responses: ["2": OnboardingAnswer(type: "voice", value: .init(kind: .stringValue(silence)))])
+      let state = OnboardingState(responses: ["2": .spoken(try SpokenFiles.silence())])
       let answer = try await world.client.complete(.init(state: state), options: OnboardingWorld.options(ana))
       #expect(answer.success && answer.submission?.stage == .done, "\(answer)")
       #expect(
         answer.identityExtraction == .init(success: false, fieldsExtracted: 0, voiceTranscribed: 0, error: "no_identity_data"))
       #expect(try await world.sandbox.requests("/openai/v1/chat/completions") == 0)
-      #expect(try await RetryTests.jobs(world) == 0)
+      #expect(try await world.submissionJobs() == 0)
     }
   }
 }

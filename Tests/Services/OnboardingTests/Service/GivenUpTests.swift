@@ -17,8 +17,6 @@ import WellKnown
 
 @Suite("Work that never ends well", .serialized)
 struct GivenUpTests {
-  private static func text(_ text: String) -> OnboardingAnswer { .init(type: "text", value: .init(kind: .stringValue(text))) }
-
   /// What happens to a submission by itself, with time passing while none of its jobs runs, until `condition` holds.
   private static func time(_ world: OnboardingWorld, passesUntil condition: @escaping @Sendable () async throws -> Bool)
     async throws
@@ -35,22 +33,14 @@ struct GivenUpTests {
   func givenUp() async throws {
     try await OnboardingWorld.with(["TENDING_INTERVAL": "50ms", "SUBMISSION_OVERDUE_AFTER": "60s"]) { world in
       let ana = try await world.signIn("ana")
-      try await world.parley.withDatabase { database in
-        for statement: Query in [
-          """
-          create function onboarding.refuse() returns trigger language plpgsql as $$ begin raise exception 'a defect'; end $$
-          """,
-          """
-          create trigger refuse before insert on onboarding.identity_field for each row when (new.name = 'quit_counter')
-            execute function onboarding.refuse()
-          """,
-          // One attempt for each job is enough here.
-          """
-          create function onboarding.hasten() returns trigger language plpgsql as $$ begin new.max_attempts := 1; return new; end $$
-          """, "create trigger hasten before insert on onboarding.job for each row execute function onboarding.hasten()",
-        ] { try await database.execute(statement) }
-      }
-      let state = OnboardingState(responses: ["3": Self.text("Ana"), "18": Self.text("eleven times")])
+      try await world.refuse("insert", on: "identity_field", where: "new.name = 'quit_counter'")
+      // One attempt for each job is enough here.
+      try await world.execute([
+        """
+        create function onboarding.hasten() returns trigger language plpgsql as $$ begin new.max_attempts := 1; return new; end $$
+        """, "create trigger hasten before insert on onboarding.job for each row execute function onboarding.hasten()",
+      ])
+      let state = OnboardingState(responses: ["3": .written("Ana"), "18": .written("eleven times")])
       let request = CompleteRequest(state: state, idempotencyKey: "once", wait: .init())
       let first = try await world.client.complete(request, options: OnboardingWorld.options(ana))
       try await Self.time(world) { try await world.value("select stage from onboarding.submission", as: String.self) == "failed" }
@@ -68,9 +58,9 @@ struct GivenUpTests {
       // An error has no bar of its own: it stays where the understanding was.
       #expect(given.submission?.percent == 80)
       #expect(try await world.client.getProgress(options: options).state?.responses.count == 2)
-      #expect(try await world.client.saveAnswer(.init(step: 9, answer: Self.text("evenings")), options: options).answered == 3)
+      #expect(try await world.client.saveAnswer(.init(step: 9, answer: .written("evenings")), options: options).answered == 3)
       // Nothing stands in the way any more: the same answers under the same key are worked on anew.
-      try await world.parley.withDatabase { _ = try await $0.execute("drop trigger refuse on onboarding.identity_field") }
+      try await world.allow(on: "identity_field")
       let again = try await world.client.complete(.init(state: state, idempotencyKey: "once"), options: options)
       #expect(again.jobID != first.jobID && again.submission?.stage == .done, "\(again)")
     }
@@ -85,7 +75,7 @@ struct GivenUpTests {
       let hash = SHA256.digest(try #require(try OnboardingWorld.recordings(in: state).first?.value))
       try await world.sandbox.control(
         .post, "openai/transcripts",
-        ["sha256": .string(hash.map { String(format: "%02x", $0) }.joined()), "text": .string("I give\u{0} up early")])
+        ["sha256": .string(Hexadecimal.text(hash)), "text": .string("I give\u{0} up early")])
       try await world.sandbox.control(
         .post, "openai/chat",
         ["document": ["core_struggle": ["value": "Gives\u{0} up", "quote": "give\u{0} up early", "step": 2]]])
@@ -102,9 +92,9 @@ struct GivenUpTests {
         for case .badRequest(let violations) in refusal?.details ?? [] { return violations.first?.field }
         return nil
       }
-      state.responses["3"] = Self.text("A\u{0}na")
+      state.responses["3"] = .written("A\u{0}na")
       let broken = state
-      state.responses["3"] = Self.text("Anna")
+      state.responses["3"] = .written("Anna")
       let sound = state
       state.userName = "A\u{0}na"
       let named = state

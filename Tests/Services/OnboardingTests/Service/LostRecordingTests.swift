@@ -70,19 +70,19 @@ struct LostRecordingTests {
       let ana = try await world.signIn("ana")
       let options = OnboardingWorld.options(ana)
       let bytes = try SpokenFiles.m4a(1)
-      let head = UploadTests.head(bytes, "an-upload-that-is-lost")
-      let first = try await UploadTests.upload(world, ana, head, bytes[...])
-      #expect(try await world.client.getUpload(.init(uploadID: head.uploadID), options: options).isComplete)
+      let upload = PieceUpload(name: "an-upload-that-is-lost", bytes: bytes)
+      let first = try await upload.send(world, as: ana)
+      #expect(try await world.client.getUpload(.init(uploadID: upload.name), options: options).isComplete)
       try await world.parley.withDatabase { database in
         _ = try await database.execute("delete from onboarding.staged_bytes")
         _ = try await database.execute(
           "update onboarding.recording set state = 'failed', reason = 'audio_lost', stored_at = now(), stage_id = null")
       }
       let unknown = await #expect(throws: RPCError.self) {
-        try await world.client.getUpload(.init(uploadID: head.uploadID), options: options)
+        try await world.client.getUpload(.init(uploadID: upload.name), options: options)
       }
       #expect(unknown?.reason == "UPLOAD_NOT_FOUND")
-      #expect(try await UploadTests.upload(world, ana, head, bytes[...]) == first)
+      #expect(try await upload.send(world, as: ana) == first)
       #expect(try await Self.staged(world) == Int64(bytes.count))
     }
   }
@@ -115,7 +115,7 @@ struct LostRecordingTests {
       let (signal, go) = AsyncStream<Void>.makeStream()
       let stale = Task {
         try await world.client.uploadRecording(options: options) { requests in
-          try await requests.write(.init(head: UploadTests.head(bytes, name, type: "audio/wav")))
+          try await requests.write(.init(head: PieceUpload(name: name, bytes: bytes, type: "audio/wav").head))
           for await _ in signal { break }
           try await requests.write(.init(data: .init(bytes.prefix(20_000))))
         }
@@ -128,7 +128,7 @@ struct LostRecordingTests {
       let ended = try await world.parley.withDatabase { database in
         try await database.transaction { transaction in
           try await transaction.execute("lock table onboarding.recording in share mode")
-          let ended = Task { try await UploadTests.upload(world, ana, UploadTests.head(bytes, name), bytes[...]) }
+          let ended = Task { try await PieceUpload(name: name, bytes: bytes).send(world, as: ana) }
           try await eventually { try await world.waiting(for: "relation") == 1 }
           go.yield()
           let refusal = await #expect(throws: RPCError.self) { try await stale.value }

@@ -29,9 +29,7 @@ struct MemoryTests {
       for person in 0..<people {
         var responses: [String: OnboardingAnswer] = [:]
         for (index, step) in [2, 5, 7, 10].enumerated() {
-          let bytes = SpokenFiles.tone(bytes: (10 << 20) - 2 * index)
-          responses["\(step)"] = OnboardingAnswer(
-            type: "voice", value: .init(kind: .stringValue("data:audio/wav;base64,\(Data(bytes).base64EncodedString())")))
+          responses["\(step)"] = .spoken(SpokenFiles.tone(bytes: (10 << 20) - 2 * index), as: "audio/wav")
         }
         _ = try await world.client.complete(
           .init(state: .init(responses: responses), wait: .init()),

@@ -11,14 +11,6 @@ import Testing
 
 @Suite("What operators see of onboarding", .serialized)
 struct MetricsTests {
-  /// What a line of the exposition says; nil where there is none.
-  static func metric(_ series: String, _ world: OnboardingWorld) async throws -> Double? {
-    let page = "http://\(try #require(world.instance.addresses.admin))/metrics"
-    let text = try await world.http.send(HTTPRequest(.get, page)).text ?? ""
-    let line = text.split(separator: "\n").first { $0.hasPrefix(series + " ") }
-    return line.flatMap { Double($0.dropFirst(series.count + 1)) }
-  }
-
   @Test("Rounds, failures by reason, words, understanding and voices are counted, and how long a voice outlives its consent")
   func counted() async throws {
     try await OnboardingWorld.with(["ADMIN_LISTEN": "127.0.0.1:0"]) { world in
@@ -30,14 +22,14 @@ struct MetricsTests {
         options: options)
       #expect(answer.identityExtraction?.voiceTranscribed == 5)
       let failures = "parley_onboarding_failures_total"
-      #expect(try await Self.metric("\(failures){part=\"transcribe\",reason=\"unauthorized\"}", world) == 1)
-      #expect(try await Self.metric("\(failures){part=\"clone\",reason=\"server_failed\"}", world) == 0)
-      #expect(try await Self.metric("parley_onboarding_transcriptions_total{outcome=\"done\"}", world) == 5)
-      #expect(try await Self.metric("parley_onboarding_transcriptions_total{outcome=\"failed\"}", world) == 1)
-      #expect(try await Self.metric("parley_onboarding_extractions_total{outcome=\"ok\"}", world) == 1)
-      #expect(try await Self.metric("parley_onboarding_voices_total", world) == 1)
-      try await eventually { try await Self.metric("parley_onboarding_rounds_total{outcome=\"partly\"}", world) == 1 }
-      #expect(try await Self.metric("parley_onboarding_owed_deletions_seconds{kind=\"voice\"}", world) == 0)
+      #expect(try await world.metric("\(failures){part=\"transcribe\",reason=\"unauthorized\"}") == 1)
+      #expect(try await world.metric("\(failures){part=\"clone\",reason=\"server_failed\"}") == 0)
+      #expect(try await world.metric("parley_onboarding_transcriptions_total{outcome=\"done\"}") == 5)
+      #expect(try await world.metric("parley_onboarding_transcriptions_total{outcome=\"failed\"}") == 1)
+      #expect(try await world.metric("parley_onboarding_extractions_total{outcome=\"ok\"}") == 1)
+      #expect(try await world.metric("parley_onboarding_voices_total") == 1)
+      try await eventually { try await world.metric("parley_onboarding_rounds_total{outcome=\"partly\"}") == 1 }
+      #expect(try await world.metric("parley_onboarding_owed_deletions_seconds{kind=\"voice\"}") == 0)
 
       // The provider does not delete what it is told to.
       try await world.sandbox.fail("/elevenlabs/voice-deletion", ["status": 500])
@@ -45,7 +37,7 @@ struct MetricsTests {
       try await eventually { try await world.sandbox.requests("/elevenlabs/voice-deletion") > 0 }
       world.parley.clock.advance(by: .seconds(7 * 3_600))
       try await eventually {
-        try await Self.metric("parley_onboarding_owed_deletions_seconds{kind=\"voice\"}", world) ?? 0 >= 7 * 3_600
+        try await world.metric("parley_onboarding_owed_deletions_seconds{kind=\"voice\"}") ?? 0 >= 7 * 3_600
       }
     }
   }

@@ -19,8 +19,6 @@ import WellKnown
 
 @Suite("A recording that the object store has lost", .serialized)
 struct MissingRecordingTests {
-  private static func options() -> CallOptions { CallOptions(deadline: .after(.seconds(55).withPatience)) }
-
   @Test("A recording that is lost keeps nobody from an export of the others, which says what is missing")
   func lost() async throws {
     try await OnboardingWorld.with { world in
@@ -29,9 +27,9 @@ struct MissingRecordingTests {
         .init(state: try OnboardingWorld.record(voices: 3)), options: OnboardingWorld.options(ana))
       let lost = try #require(world.blobs(of: ana).sorted().first)
       try FileManager.default.removeItem(atPath: "\(world.folder)/\(ana.userID)/\(lost)")
-      try await world.parley.withSecureChannel(to: world.instance, showing: .service) { channel in
-        let documents = try await AccountDataService.Client(channel).export(
-          .init(userID: ana.userID.description), options: Self.options()
+      try await world.withAccountData { data in
+        let documents = try await data.export(
+          .init(userID: ana.userID.description), options: OnboardingWorld.withoutSession()
         ) { responses in
           var documents: [String: [UInt8]] = [:]
           for try await part in responses { documents[part.document, default: []] += part.data }

@@ -19,16 +19,23 @@ import WellKnown
 
 @Suite("An object store that is away", .serialized)
 struct ObjectStoreTests {
+  /// Somebody who completes while the store cannot keep anything: where their folder would be, something else is.
+  ///
+  /// - Returns: Who it is, and what is in the way.
+  private static func completed(_ world: OnboardingWorld, voices: Int) async throws -> (user: TestUser, obstacle: String) {
+    let ana = try await world.signIn("ana")
+    let place = "\(world.folder)/\(ana.userID)"
+    try FileManager.default.createDirectory(atPath: world.folder, withIntermediateDirectories: true)
+    try Data().write(to: URL(fileURLWithPath: place))
+    _ = try await world.client.complete(
+      .init(state: try OnboardingWorld.record(voices: voices), wait: .init()), options: OnboardingWorld.options(ana))
+    return (ana, place)
+  }
+
   @Test("Recordings leave the database when the object store is back, however long it was away, by themselves or when told")
   func objectStore() async throws {
     try await OnboardingWorld.with { world in
-      let ana = try await world.signIn("ana")
-      // Where the person's folder would be, something else is.
-      let place = "\(world.folder)/\(ana.userID)"
-      try FileManager.default.createDirectory(atPath: world.folder, withIntermediateDirectories: true)
-      try Data().write(to: URL(fileURLWithPath: place))
-      _ = try await world.client.complete(
-        .init(state: try OnboardingWorld.record(voices: 2), wait: .init()), options: OnboardingWorld.options(ana))
+      let (ana, obstacle) = try await Self.completed(world, voices: 2)
       @Sendable func jobs(_ kind: String) async throws -> Int64? {
         try await world.value("select count(*) from onboarding.job where kind = \(kind)", as: Int64.self)
       }
@@ -41,7 +48,7 @@ struct ObjectStoreTests {
       let waiting: Int64? = try await world.value("select count(*) from onboarding.recording where stored_at is null")
       #expect(waiting == 2)
       #expect(try await world.value("select count(*) from onboarding.recording where state = 'done'", as: Int64.self) == 2)
-      try FileManager.default.removeItem(atPath: place)
+      try FileManager.default.removeItem(atPath: obstacle)
       try await eventually {
         try await world.pass(.seconds(3_600))
         return try await world.value(
@@ -58,19 +65,14 @@ struct ObjectStoreTests {
   @Test("An operator has what the object store does not have moved there, also where nothing is to be written down")
   func told() async throws {
     try await OnboardingWorld.with { world in
-      let ana = try await world.signIn("ana")
-      let place = "\(world.folder)/\(ana.userID)"
-      try FileManager.default.createDirectory(atPath: world.folder, withIntermediateDirectories: true)
-      try Data().write(to: URL(fileURLWithPath: place))
-      _ = try await world.client.complete(
-        .init(state: try OnboardingWorld.record(voices: 1), wait: .init()), options: OnboardingWorld.options(ana))
+      let (ana, obstacle) = try await Self.completed(world, voices: 1)
       try await eventually {
         try await world.pass(.seconds(61))
         return try await world.value("select stage from onboarding.submission", as: String.self) == "done"
       }
       // Its rounds are gone, whatever became of them.
       try await world.parley.withDatabase { _ = try await $0.execute("delete from onboarding.job") }
-      try FileManager.default.removeItem(atPath: place)
+      try FileManager.default.removeItem(atPath: obstacle)
       let path = "/debug/onboarding/retry-transcription/\(ana.userID)"
       let told = try await world.post(path, [], as: nil, ["X-Debug-Access": OnboardingWorld.debugToken])
       #expect(told.status == 200 && told.body["recordings"]?.int64 == 0, "\(told)")

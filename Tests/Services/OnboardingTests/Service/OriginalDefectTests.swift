@@ -20,21 +20,17 @@ import WellKnown
 struct OriginalDefectTests {
   private static let transcriptions = "/openai/v1/audio/transcriptions"
 
-  private static func spoken(_ bytes: [UInt8], as type: String) -> OnboardingAnswer {
-    OnboardingAnswer(
-      type: "voice", value: .init(kind: .stringValue("data:\(type);base64,\(Data(bytes).base64EncodedString())")),
-      timestamp: "2026-01-05T10:00:00.000Z")
-  }
+  private static let moment = "2026-01-05T10:00:00.000Z"
 
   @Test("Original defect 10: a recording goes out as what it is, M4A, WAV, MP3 or WebM, to a provider that looks into it")
   func kinds() async throws {
     try await OnboardingWorld.with { world in
       let ana = try await world.signIn("ana")
       let state = OnboardingState(responses: [
-        "2": Self.spoken(try SpokenFiles.m4a(1), as: "audio/m4a"),
-        "5": Self.spoken(try SpokenFiles.other(2, as: "wav"), as: "audio/wav"),
-        "7": Self.spoken(try SpokenFiles.other(3, as: "mp3"), as: "audio/mpeg"),
-        "10": Self.spoken(try SpokenFiles.other(4, as: "webm"), as: "audio/webm"),
+        "2": .spoken(try SpokenFiles.m4a(1), as: "audio/m4a", at: Self.moment),
+        "5": .spoken(try SpokenFiles.other(2, as: "wav"), as: "audio/wav", at: Self.moment),
+        "7": .spoken(try SpokenFiles.other(3, as: "mp3"), as: "audio/mpeg", at: Self.moment),
+        "10": .spoken(try SpokenFiles.other(4, as: "webm"), as: "audio/webm", at: Self.moment),
       ])
       let answer = try await world.client.complete(.init(state: state), options: OnboardingWorld.options(ana))
       #expect(answer.identityExtraction?.voiceTranscribed == 4, "\(answer)")
@@ -54,7 +50,7 @@ struct OriginalDefectTests {
       let ana = try await world.signIn("ana")
       let options = OnboardingWorld.options(ana)
       try await world.sandbox.fail(Self.transcriptions, ["status": 400])
-      let state = OnboardingState(responses: ["2": Self.spoken(try SpokenFiles.m4a(1), as: "audio/m4a")])
+      let state = OnboardingState(responses: ["2": .spoken(try SpokenFiles.m4a(1), as: "audio/m4a", at: Self.moment)])
       let answer = try await world.client.complete(.init(state: state), options: options)
       #expect(answer.identityExtraction?.voiceTranscribed == 0, "\(answer)")
       #expect(answer.submission?.warnings.map(\.reason).contains("transcription_failed") == true, "\(answer)")
@@ -77,13 +73,7 @@ struct OriginalDefectTests {
     try await OnboardingWorld.with { world in
       let ana = try await world.signIn("ana")
       let options = OnboardingWorld.options(ana)
-      try await world.parley.withDatabase { database in
-        for statement: Query in [
-          """
-          create function onboarding.refuse() returns trigger language plpgsql as $$ begin raise exception 'a defect'; end $$
-          """, "create trigger refuse before insert on onboarding.answer for each row execute function onboarding.refuse()",
-        ] { try await database.execute(statement) }
-      }
+      try await world.refuse("insert", on: "answer")
       let request = CompleteRequest(state: try OnboardingWorld.record(voices: 0), idempotencyKey: "once")
       let error = await #expect(throws: RPCError.self) { try await world.client.complete(request, options: options) }
       #expect(error?.code == .internal, "\(error as Any)")
@@ -93,7 +83,7 @@ struct OriginalDefectTests {
       let progress = try await world.client.getProgress(options: options)
       #expect(progress.state?.isCompleted != true && progress.state?.responses.isEmpty != false, "\(progress)")
       // The same request completes it once they can be stored.
-      try await world.parley.withDatabase { _ = try await $0.execute("drop trigger refuse on onboarding.answer") }
+      try await world.allow(on: "answer")
       let answer = try await world.client.complete(request, options: options)
       #expect(answer.submission?.stage == .done, "\(answer)")
       #expect(try await world.client.getProgress(options: options).state?.responses.isEmpty == false)
@@ -131,7 +121,7 @@ struct OriginalDefectTests {
         try await world.client.complete(.init(state: state), options: OnboardingWorld.options(ben))
       }
       #expect(error?.code == .failedPrecondition && error?.reason == "SUBSCRIPTION_REQUIRED", "\(error as Any)")
-      let body = JSONValue.object(["state": try JSONParser.parse(try state.jsonBytes())]).encoded()
+      let body = try OnboardingWorld.body(state)
       for (path, body) in [("/onboarding/v3/complete", body), ("/onboarding/extract-data", []), ("/transcribe/audio", [1])] {
         let refused = try await world.post(path, body, as: ben)
         #expect([402, 403].contains(refused.status), "\(path) \(refused)")
@@ -143,7 +133,7 @@ struct OriginalDefectTests {
 
   @Test("Original defect 13: the log of a whole push has no names, no words, no answers, no tokens and no keys, at any level")
   func silence() async throws {
-    let log = LogText()
+    let log = CapturedLog()
     try await OnboardingWorld.with(log: log.logger) { world in
       let ana = try await world.signIn("ana")
       let options = OnboardingWorld.options(ana)
@@ -154,7 +144,7 @@ struct OriginalDefectTests {
       _ = try await world.client.saveAnswer(.init(step: 3, answer: state.responses["3"]), options: options)
       _ = try await world.voices.giveVoiceConsent(.init(statement: "v1"), options: options)
       _ = try await world.client.complete(.init(state: state), options: options)
-      let posted = JSONValue.object(["state": try JSONParser.parse(try state.jsonBytes())]).encoded()
+      let posted = try OnboardingWorld.body(state)
       #expect(try await world.post("/onboarding/v3/complete", posted, as: ana).status == 200)
       #expect(try await world.post("/onboarding/v3/complete", Array(#"{"state": "Ana 71"#.utf8), as: ana).status == 400)
       _ = try await world.post(

@@ -71,11 +71,8 @@ struct ProgressTests {
     try await OnboardingWorld.with { world in
       let ana = try await world.signIn("ana")
       var state = try OnboardingWorld.record(voices: 4)
-      func put(_ bytes: [UInt8], in step: String) {
-        state.responses[step]?.value = .init(kind: .stringValue("data:audio/m4a;base64,\(Data(bytes).base64EncodedString())"))
-      }
-      put(try SpokenFiles.silence(), in: "2")
-      put(try SpokenFiles.m4a(900, seconds: 1).prefix(40) + [], in: "5")
+      state.responses["2"]?.value = .spoken(try SpokenFiles.silence())
+      state.responses["5"]?.value = .spoken(Array(try SpokenFiles.m4a(900, seconds: 1).prefix(40)))
       try await world.sandbox.fail(
         "/openai/v1/audio/transcriptions", ["status": 400, "code": "invalid_file", "count": 1])
       let answer = try await world.client.complete(.init(state: state), options: OnboardingWorld.options(ana))

@@ -41,7 +41,7 @@ struct ProviderTests {
       let answer = try await world.client.complete(.init(state: state), options: OnboardingWorld.options(ana))
       #expect(answer.submission?.stage == .done && answer.submission?.warnings.isEmpty == true, "\(answer)")
       let objects = try await world.sandbox.control(.get, "s3/objects")["objects"]?.array
-      let hash = SHA256.digest(bytes).map { String(format: "%02x", $0) }.joined()
+      let hash = Hexadecimal.text(SHA256.digest(bytes))
       #expect(objects?.count == 1 && objects?.first?["sha256"]?.string == hash, "\(objects as Any)")
       #expect(try await world.value("select count(*) from onboarding.staged_bytes", as: Int64.self) == 0)
     }
@@ -99,8 +99,8 @@ struct ProviderTests {
       #expect(try await world.value("select count(*) from onboarding.recording where state = 'failed'", as: Int64.self) == 15)
       #expect(try await world.sandbox.requests(Self.transcribing) < 4 * 15, "not each is sent each time")
       let open = "parley_onboarding_failures_total{part=\"transcribe\",reason=\"circuit_open\"}"
-      #expect(try await MetricsTests.metric(open, world) ?? 0 > 0)
-      #expect(try await RetryTests.jobs(world) == 1, "a round follows")
+      #expect(try await world.metric(open) ?? 0 > 0)
+      #expect(try await world.submissionJobs() == 1, "a round follows")
     }
   }
 
@@ -112,8 +112,8 @@ struct ProviderTests {
       var longest: Set<String> = []
       for (step, seconds) in [("5", 12), ("7", 11), ("14", 10)] {
         let bytes = try SpokenFiles.m4a(700 + seconds, seconds: seconds)
-        longest.insert(SHA256.digest(bytes).map { String(format: "%02x", $0) }.joined())
-        state.responses[step]?.value = .init(kind: .stringValue("data:audio/m4a;base64,\(Data(bytes).base64EncodedString())"))
+        longest.insert(Hexadecimal.text(SHA256.digest(bytes)))
+        state.responses[step]?.value = .spoken(bytes)
       }
       let answer = try await world.client.complete(
         .init(state: state, voiceConsent: .init(isGiven: true, statement: "v1")), options: OnboardingWorld.options(ana))

@@ -24,18 +24,12 @@ struct QuotaTests {
     } catch { return (error as? RPCError)?.reason }
   }
 
-  private static func spoken(_ bytes: [UInt8]) -> OnboardingAnswer {
-    let url = "data:audio/m4a;base64,\(Data(bytes).base64EncodedString())"
-    return OnboardingAnswer(type: "voice", value: .init(kind: .stringValue(url)))
-  }
-
   @Test("256 MiB of recordings wait that no answer refers to, and not a byte more; what is an answer counts no more")
   func bytes() async throws {
     try await OnboardingWorld.with { world in
       let ana = try await world.signIn("ana")
       let options = OnboardingWorld.options(ana)
-      let id = PostgreSQL.UUID(ana.userID.description)
-      let user = try #require(id)
+      let user = try ana.databaseID()
       let files = [try SpokenFiles.m4a(1), try SpokenFiles.m4a(2)].sorted { $0.count > $1.count }
       let (first, second) = (files[0], files[1])
       try await world.parley.withDatabase { database in
@@ -47,23 +41,24 @@ struct QuotaTests {
             now(), now())
           """)
       }
-      var large = UploadTests.head(first, "upload-of-a-byte-more")
-      large.size += 1
-      #expect(await Self.reason { _ = try await UploadTests.upload(world, ana, large, []) } == "QUOTA_EXCEEDED")
-      _ = try await UploadTests.upload(world, ana, UploadTests.head(first, "upload-of-what-is-left"), first[...])
-      let another = UploadTests.head(second, "upload-of-another-one")
-      #expect(await Self.reason { _ = try await UploadTests.upload(world, ana, another, second[...]) } == "QUOTA_EXCEEDED")
+      var large = PieceUpload(name: "upload-of-a-byte-more", bytes: first)
+      large.head.size += 1
+      large.bytes = []
+      #expect(await large.refusal(world, as: ana) == "QUOTA_EXCEEDED")
+      _ = try await PieceUpload(name: "upload-of-what-is-left", bytes: first).send(world, as: ana)
+      let another = PieceUpload(name: "upload-of-another-one", bytes: second)
+      #expect(await another.refusal(world, as: ana) == "QUOTA_EXCEEDED")
       func save(_ step: Int32, _ answer: OnboardingAnswer) async throws {
         _ = try await world.client.saveAnswer(.init(step: step, answer: answer), options: options)
       }
-      #expect(await Self.reason { try await save(5, Self.spoken(second)) } == "QUOTA_EXCEEDED")
+      #expect(await Self.reason { try await save(5, .spoken(second)) } == "QUOTA_EXCEEDED")
       // What takes no room is taken: text, and what is there already.
-      try await save(3, OnboardingAnswer(type: "text", value: .init(kind: .stringValue("Ana"))))
-      try await save(2, Self.spoken(first))
+      try await save(3, .written("Ana"))
+      try await save(2, .spoken(first))
       // That is an answer now, and the other one is no larger.
-      try await save(5, Self.spoken(second))
+      try await save(5, .spoken(second))
       let ben = try await world.signIn("ben")
-      _ = try await UploadTests.upload(world, ben, another, second[...])
+      _ = try await another.send(world, as: ben)
     }
   }
 
@@ -71,11 +66,9 @@ struct QuotaTests {
   func uploads() async throws {
     try await OnboardingWorld.with { world in
       let ana = try await world.signIn("ana")
-      let id = PostgreSQL.UUID(ana.userID.description)
-      let user = try #require(id)
-      let bytes = try SpokenFiles.m4a(1)
-      let known = UploadTests.head(bytes, "upload-that-is-known")
-      #expect(await Self.reason { _ = try await UploadTests.upload(world, ana, known, bytes[..<10_000]) } == "WRONG_OFFSET")
+      let user = try ana.databaseID()
+      let known = PieceUpload(name: "upload-that-is-known", bytes: try SpokenFiles.m4a(1))
+      #expect(await Self.reason { _ = try await known.send(world, as: ana, upTo: 10_000) } == "WRONG_OFFSET")
       try await world.parley.withDatabase { database in
         _ = try await database.execute(
           """
@@ -84,11 +77,10 @@ struct QuotaTests {
           from generate_series(1, 31) as number
           """)
       }
-      let other = try SpokenFiles.m4a(2)
-      let late = UploadTests.head(other, "upload-that-is-late")
-      #expect(await Self.reason { _ = try await UploadTests.upload(world, ana, late, other[...]) } == "QUOTA_EXCEEDED")
-      _ = try await UploadTests.upload(world, ana, UploadTests.head(bytes, known.uploadID, offset: 10_000), bytes[10_000...])
-      _ = try await UploadTests.upload(world, ana, late, other[...])
+      let late = PieceUpload(name: "upload-that-is-late", bytes: try SpokenFiles.m4a(2))
+      #expect(await late.refusal(world, as: ana) == "QUOTA_EXCEEDED")
+      _ = try await known.send(world, as: ana, from: 10_000)
+      _ = try await late.send(world, as: ana)
     }
   }
 }

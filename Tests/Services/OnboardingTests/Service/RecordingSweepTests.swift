@@ -25,14 +25,14 @@ struct RecordingSweepTests {
   /// Somebody with two recordings in the object store, of which one is no answer any more.
   private struct Left: Sendable {
     let user: TestUser
+    let id: PostgreSQL.UUID
     /// What is still an answer.
     let kept: [UInt8]
     /// What is not.
     let left: [UInt8]
 
     func file(_ bytes: [UInt8], _ world: OnboardingWorld) -> String {
-      let digest = SHA256.digest(bytes).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-      return "\(world.folder)/\(user.userID)/\(digest)"
+      "\(world.folder)/\(user.userID)/\(Hexadecimal.text(SHA256.digest(bytes)))"
     }
 
     func isStored(_ bytes: [UInt8], _ world: OnboardingWorld) -> Bool {
@@ -42,8 +42,6 @@ struct RecordingSweepTests {
     func isKept(_ bytes: [UInt8], _ world: OnboardingWorld) async throws -> Bool {
       try await world.count("onboarding.recording where user_id = \(id) and digest = \(SHA256.digest(bytes))") == 1
     }
-
-    var id: PostgreSQL.UUID { PostgreSQL.UUID(user.userID.description) ?? .init(high: 0, low: 0) }
   }
 
   private static func leave(_ world: OnboardingWorld) async throws -> Left {
@@ -52,11 +50,11 @@ struct RecordingSweepTests {
     let recordings = try OnboardingWorld.recordings(in: state)
     let answer = try await world.client.complete(.init(state: state), options: OnboardingWorld.options(ana))
     #expect(answer.filesProcessed == 2 && answer.submission?.stage == .done)
-    let left = Left(user: ana, kept: try #require(recordings[2]), left: try #require(recordings[5]))
+    let left = Left(
+      user: ana, id: try ana.databaseID(), kept: try #require(recordings[2]), left: try #require(recordings[5]))
     #expect(left.isStored(left.kept, world) && left.isStored(left.left, world))
     _ = try await world.client.saveAnswer(
-      .init(step: 5, answer: .init(type: "text", value: .init(kind: .stringValue("written instead")))),
-      options: OnboardingWorld.options(ana))
+      .init(step: 5, answer: .written("written instead")), options: OnboardingWorld.options(ana))
     return left
   }
 
@@ -83,13 +81,8 @@ struct RecordingSweepTests {
       let left = try await Self.leave(world)
       // Another that came in pieces, and waits in the database.
       let upload = try SpokenFiles.m4a(77)
-      let head = RecordingHead(
-        uploadID: "upload-that-is-no-answer", contentType: "audio/m4a", sha256: .init(SHA256.digest(upload)),
-        size: Int64(upload.count))
-      _ = try await world.client.uploadRecording(options: OnboardingWorld.options(left.user)) { requests in
-        try await requests.write(.init(head: head))
-        try await requests.write(.init(data: .init(upload)))
-      }
+      _ = try await PieceUpload(name: "upload-that-is-no-answer", bytes: upload, pieces: [upload.count])
+        .send(world, as: left.user)
       #expect(try await world.count("onboarding.staged_bytes where user_id = \(left.id)") > 0)
       world.parley.clock.advance(by: Self.month - .seconds(1))
       try await Self.look(world)
@@ -112,15 +105,8 @@ struct RecordingSweepTests {
     try await OnboardingWorld.with(Self.settings.merging(["UPLOAD_RETENTION": "2160h"]) { $1 }) { world in
       let left = try await Self.leave(world)
       // The same content is on its way again.
-      let head = RecordingHead(
-        uploadID: "upload-that-broke-off", contentType: "audio/m4a", sha256: .init(SHA256.digest(left.left)),
-        size: Int64(left.left.count))
-      await #expect(throws: RPCError.self) {
-        _ = try await world.client.uploadRecording(options: OnboardingWorld.options(left.user)) { requests in
-          try await requests.write(.init(head: head))
-          try await requests.write(.init(data: .init(left.left.prefix(10_000))))
-        }
-      }
+      let upload = PieceUpload(name: "upload-that-broke-off", bytes: left.left)
+      await #expect(throws: RPCError.self) { _ = try await upload.send(world, as: left.user, upTo: 10_000) }
       world.parley.clock.advance(by: Self.month + .seconds(1))
       try await Self.look(world)
       #expect(try await left.isKept(left.left, world) && left.isStored(left.left, world))
@@ -157,11 +143,9 @@ struct RecordingSweepTests {
 
       // The other one too, but while the store is away it comes again.
       let ana = OnboardingWorld.options(try await world.signIn("ana"))
-      let url = "data:audio/m4a;base64,\(Data(left.left).base64EncodedString())"
-      let spoken = OnboardingAnswer(type: "voice", value: .init(kind: .stringValue(url)))
-      let written = OnboardingAnswer(type: "text", value: .init(kind: .stringValue("written")))
+      let spoken = OnboardingAnswer.spoken(left.left)
       _ = try await world.client.saveAnswer(.init(step: 5, answer: spoken), options: ana)
-      _ = try await world.client.saveAnswer(.init(step: 5, answer: written), options: ana)
+      _ = try await world.client.saveAnswer(.init(step: 5, answer: .written("written")), options: ana)
       try block()
       world.parley.clock.advance(by: Self.month)
       try await eventually { try await world.isPostponed(left.id) }

@@ -113,7 +113,7 @@ struct RepeatedPushTests {
       world.parley.clock.advance(by: .seconds(5))
       // Nothing is known but what the device says.
       var bare = OnboardingState()
-      bare.responses["9"] = .init(type: "text", value: .init(kind: .stringValue("evenings")))
+      bare.responses["9"] = .written("evenings")
       let second = try await world.client.complete(
         .init(state: bare, deviceMetadata: .init(timezone: "America/Lima")), options: options)
       let held = try await Self.held("accountability.begin", world)

@@ -21,23 +21,6 @@ import WellKnown
 struct RetryTests {
   private static let transcribing = "/openai/v1/audio/transcriptions"
   private static let adding = "/elevenlabs/v1/voices/add"
-  /// Whoever shows the services' certificate is an operator here.
-  static let operated = ["TLS_ADMIN_IDENTITIES": "spiffe://parley/test"]
-
-  static func asOperator(
-    _ world: OnboardingWorld, _ body: @escaping @Sendable (OnboardingAdminService.Client) async throws -> Void
-  ) async throws {
-    try await world.parley.withSecureChannel(to: world.instance, showing: .service) { channel in
-      try await body(OnboardingAdminService.Client(channel))
-    }
-  }
-
-  static var options: CallOptions { CallOptions(deadline: .after(.seconds(55).withPatience)) }
-
-  /// How many jobs there are that work on submissions, or would.
-  static func jobs(_ world: OnboardingWorld) async throws -> Int64? {
-    try await world.value("select count(*) from onboarding.job where kind = 'onboarding.process'", as: Int64.self)
-  }
 
   private static func states(_ world: OnboardingWorld) async throws -> [String]? {
     try await world.value(
@@ -62,8 +45,7 @@ struct RetryTests {
       #expect(answer.submission?.stage == .done && answer.identityExtraction?.voiceTranscribed == 1, "\(answer)")
       #expect(answer.identityExtraction?.fieldsExtracted == 59 && answer.identityExtraction?.success == true)
       #expect(answer.submission?.warnings.map(\.reason) == ["transcription_failed"])
-      let text = OnboardingAnswer(type: "text", value: .init(kind: .stringValue("eleven times")))
-      _ = try await world.client.saveAnswer(.init(step: 18, answer: text), options: options)
+      _ = try await world.client.saveAnswer(.init(step: 18, answer: .written("eleven times")), options: options)
       let wait: Double? = try await world.value(
         "select extract(epoch from due_at - enqueued_at)::float8 from onboarding.job where kind = 'onboarding.process'")
       #expect(wait == 1_800)
@@ -88,7 +70,7 @@ struct RetryTests {
       world.parley.clock.advance(by: .seconds(22))
       let answer = try await world.client.complete(.init(state: state), options: OnboardingWorld.options(ana))
       #expect(answer.identityExtraction?.voiceTranscribed == 1 && answer.submission?.warnings.isEmpty == true, "\(answer)")
-      #expect(try await Self.jobs(world) == 0)
+      #expect(try await world.submissionJobs() == 0)
     }
   }
 
@@ -116,7 +98,7 @@ struct RetryTests {
         let left: Int64 = round < 5 ? 1 : 0
         try await eventually {
           let idle = "select count(*) from onboarding.job where holder is not null" as Query
-          guard try await asked() == round + 1, try await Self.jobs(world) == left else { return false }
+          guard try await asked() == round + 1, try await world.submissionJobs() == left else { return false }
           return try await world.value(idle, as: Int64.self) == 0
         }
       }
@@ -130,7 +112,7 @@ struct RetryTests {
   @Test(
     "O-33, O-46: a voice that could not be made is made by the next round, or when an operator says so", arguments: [false, true])
   func clone(byOperator: Bool) async throws {
-    try await OnboardingWorld.with(Self.operated) { world in
+    try await OnboardingWorld.with(OnboardingWorld.operated) { world in
       let ana = try await world.signIn("ana")
       let options = OnboardingWorld.options(ana)
       try await world.sandbox.fail(Self.adding, ["status": 401, "count": 1])
@@ -139,8 +121,9 @@ struct RetryTests {
         options: options)
       #expect(answer.voiceClone?.success == false && answer.voiceClone?.error == "unauthorized", "\(answer)")
       if byOperator {
-        try await Self.asOperator(world) { admin in
-          let begun = try await admin.retryVoiceClone(.init(userID: ana.userID.description), options: Self.options)
+        try await world.asOperator { admin in
+          let begun = try await admin.retryVoiceClone(
+            .init(userID: ana.userID.description), options: OnboardingWorld.withoutSession())
           #expect(begun.isNew)
         }
       } else {
@@ -176,19 +159,16 @@ struct RetryTests {
 
   @Test("O-30, O-43: silence and too little are told apart without a warning, and heard once more where empty ones are to be")
   func empty() async throws {
-    try await OnboardingWorld.with(Self.operated) { world in
+    try await OnboardingWorld.with(OnboardingWorld.operated) { world in
       let ana = try await world.signIn("ana")
       let options = OnboardingWorld.options(ana)
       var state = try OnboardingWorld.record(voices: 4)
-      func put(_ bytes: [UInt8], _ type: String, in step: String) {
-        state.responses[step]?.value = .init(kind: .stringValue("data:audio/\(type);base64,\(Data(bytes).base64EncodedString())"))
-      }
-      put(try SpokenFiles.silence(), "m4a", in: "2")
+      state.responses["2"]?.value = .spoken(try SpokenFiles.silence())
       // 300 ms, and loud.
-      put(SpokenFiles.tone(bytes: 44 + 9_600), "wav", in: "5")
+      state.responses["5"]?.value = .spoken(SpokenFiles.tone(bytes: 44 + 9_600), as: "audio/wav")
       // Loud, and the provider hears nobody.
       let murmur = try #require(try OnboardingWorld.recordings(in: state)[7])
-      let hash = SHA256.digest(murmur).map { String(format: "%02x", $0) }.joined()
+      let hash = Hexadecimal.text(SHA256.digest(murmur))
       try await world.sandbox.control(.post, "openai/transcripts", ["sha256": .string(hash), "silent": true])
       let answer = try await world.client.complete(.init(state: state), options: options)
       #expect(answer.submission?.stage == .done && answer.submission?.warnings.isEmpty == true, "\(answer)")
@@ -196,19 +176,20 @@ struct RetryTests {
       let clips = try await world.voices.listVoiceClips(options: options).clips
       let states = Dictionary(uniqueKeysWithValues: clips.map { ($0.stepID, $0.transcriptionState) })
       #expect(states == [2: .noSpeech, 5: .tooShort, 7: .noSpeech, 10: .done], "\(states)")
-      #expect(try await Self.jobs(world) == 0, "nothing failed")
-      try await Self.asOperator(world) { admin in
+      #expect(try await world.submissionJobs() == 0, "nothing failed")
+      try await world.asOperator { admin in
         let user = ana.userID.description
-        let failed = try await admin.retryTranscription(.init(userID: user), options: Self.options)
-        let all = try await admin.retryTranscription(.init(userID: user, silentToo: true), options: Self.options)
+        let failed = try await admin.retryTranscription(.init(userID: user), options: OnboardingWorld.withoutSession())
+        let all = try await admin.retryTranscription(
+          .init(userID: user, silentToo: true), options: OnboardingWorld.withoutSession())
         #expect(failed.recordings == 0 && all.recordings == 3)
       }
-      try await eventually { try await Self.jobs(world) == 0 }
+      try await eventually { try await world.submissionJobs() == 0 }
       // The first app's path has empty ones heard again as it always did; whoever pays may leave them out.
       let path = "retry-transcription/\(ana.userID)"
       #expect(try await Self.debug(world, path + "?silent=false")["recordings"]?.int64 == 0)
       #expect(try await Self.debug(world, path)["recordings"]?.int64 == 3)
-      try await eventually { try await Self.jobs(world) == 0 }
+      try await eventually { try await world.submissionJobs() == 0 }
       #expect(try await world.sandbox.requests(Self.transcribing) == 4)
     }
   }
@@ -224,7 +205,7 @@ struct RetryTests {
         options: OnboardingWorld.options(ana))
       #expect(answer.submission?.stage == .done && answer.identityExtraction?.error == "not_configured", "\(answer)")
       #expect(try await Self.states(world) == Array(repeating: "failed not_configured", count: 6))
-      #expect(try await Self.jobs(world) == 0, "a round would find nobody to ask")
+      #expect(try await world.submissionJobs() == 0, "a round would find nobody to ask")
       // Long after the last round would have been.
       world.parley.clock.advance(by: .seconds(30 * 86_400))
       let scratch = try ScratchFolder()
@@ -245,7 +226,7 @@ struct RetryTests {
 
   @Test("A voice that wants to be verified is none: it is deleted at the provider, and not made again before an operator says so")
   func verification() async throws {
-    try await OnboardingWorld.with(Self.operated) { world in
+    try await OnboardingWorld.with(OnboardingWorld.operated) { world in
       let ana = try await world.signIn("ana")
       let options = OnboardingWorld.options(ana)
       try await world.sandbox.control(.post, "elevenlabs/settings", ["requiresVerification": true])
@@ -256,11 +237,12 @@ struct RetryTests {
       let voice = try await world.voices.getVoice(options: options).voice
       #expect(voice?.state == .failed && voice?.voiceID == "", "\(voice as Any)")
       try await eventually { try await world.sandbox.effects("voices")["existing"]?.int64 == 0 }
-      #expect(try await Self.jobs(world) == 0)
+      #expect(try await world.submissionJobs() == 0)
       #expect(try await world.value("select count(*) from onboarding.expected_voice", as: Int64.self) == 0)
       try await world.sandbox.control(.post, "elevenlabs/settings", ["requiresVerification": false])
-      try await Self.asOperator(world) { admin in
-        let begun = try await admin.retryVoiceClone(.init(userID: ana.userID.description), options: Self.options)
+      try await world.asOperator { admin in
+        let begun = try await admin.retryVoiceClone(
+          .init(userID: ana.userID.description), options: OnboardingWorld.withoutSession())
         #expect(begun.isNew)
       }
       try await eventually { try await world.voices.getVoice(options: options).voice?.state == .ready }
@@ -270,7 +252,7 @@ struct RetryTests {
 
   @Test("O-46: operators see page by page who has something unfinished, since when and why, and how many rounds are left")
   func unfinished() async throws {
-    try await OnboardingWorld.with(Self.operated) { world in
+    try await OnboardingWorld.with(OnboardingWorld.operated) { world in
       let (ana, ben, cy) = (try await world.signIn("ana"), try await world.signIn("ben"), try await world.signIn("cy"))
       try await world.sandbox.fail(Self.transcribing, ["status": 401, "count": 2])
       for (user, voices) in [(ana, 2), (ben, 0), (cy, 1)] {
@@ -279,11 +261,11 @@ struct RetryTests {
           .init(state: try OnboardingWorld.record(voices: voices), voiceConsent: .init(isGiven: true, statement: "v1")),
           options: OnboardingWorld.options(user))
       }
-      try await Self.asOperator(world) { admin in
+      try await world.asOperator { admin in
         var request = ListUnfinishedRequest(pageSize: 1)
         var found: [String: [String]] = [:]
         repeat {
-          let page = try await admin.listUnfinished(request, options: Self.options)
+          let page = try await admin.listUnfinished(request, options: OnboardingWorld.withoutSession())
           #expect(page.people.count == 1, "\(page)")
           for person in page.people {
             found[person.userID] = person.parts.map { "\($0.part) \($0.reason) \($0.count)" }
@@ -296,10 +278,13 @@ struct RetryTests {
           found == [
             ana.userID.description: ["transcription unauthorized 2"], ben.userID.description: ["identity refused_by_model 1"],
           ], "\(found)")
-        let shown = try await admin.inspectOnboarding(.init(userID: ana.userID.description), options: Self.options)
+        let shown = try await admin.inspectOnboarding(
+          .init(userID: ana.userID.description), options: OnboardingWorld.withoutSession())
         #expect(shown.roundsLeft == 5)
         for wrong in [ListUnfinishedRequest(pageSize: 201), .init(pageSize: -1), .init(pageToken: "x")] {
-          let refusal = await #expect(throws: RPCError.self) { try await admin.listUnfinished(wrong, options: Self.options) }
+          let refusal = await #expect(throws: RPCError.self) {
+            try await admin.listUnfinished(wrong, options: OnboardingWorld.withoutSession())
+          }
           #expect(refusal?.code == .invalidArgument)
         }
       }

@@ -148,7 +148,7 @@ struct StepVersionTests {
       #expect(none?.code == .notFound)
       let ana = OnboardingWorld.options(try await world.signIn("ana"))
       // An app with the first version names its fields, one with the newest need not.
-      let named = OnboardingAnswer(type: "text", value: .init(kind: .stringValue("Ana")), dbField: ["identity_name"])
+      let named = OnboardingAnswer.written("Ana", keptAs: ["identity_name"])
       _ = try await world.client.saveAnswer(.init(step: 3, answer: named), options: ana)
       _ = try await world.client.saveAnswer(
         .init(step: 2, answer: .init(value: .init(kind: .stringValue("Ben")))), options: ana)

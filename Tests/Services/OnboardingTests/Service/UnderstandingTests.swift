@@ -179,7 +179,7 @@ struct UnderstandingTests {
       let ana = try await world.signIn("ana")
       let options = OnboardingWorld.options(ana)
       let state = try OnboardingWorld.record(voices: 0)
-      let body = JSONValue.object(["state": try JSONParser.parse(try state.jsonBytes())]).encoded()
+      let body = try OnboardingWorld.body(state)
       let bytes = try SpokenFiles.silence()
       _ = try await world.client.complete(.init(state: state), options: options)
       _ = try await world.client.reExtract(options: options)

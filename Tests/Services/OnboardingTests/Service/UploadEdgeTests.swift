@@ -40,10 +40,8 @@ struct UploadEdgeTests {
       let broken = PieceUpload(name: "broken-off-early", bytes: m4a, pieces: [5])
       _ = await #expect(throws: RPCError.self) { try await broken.send(world, as: ana, upTo: 5) }
       #expect(try await world.client.getUpload(.init(uploadID: broken.name), options: OnboardingWorld.options(ana)).offset == 5)
-      let head = RecordingHead(
-        uploadID: broken.name, contentType: "audio/m4a", sha256: .init(SHA256.digest(m4a)), size: Int64(m4a.count), offset: 5)
       let rest = try await world.client.uploadRecording(options: OnboardingWorld.options(ana)) { requests in
-        try await requests.write(.init(head: head, data: .init(m4a[5...])))
+        try await requests.write(.init(head: broken.beginning(at: 5), data: .init(m4a[5...])))
       }
       #expect(rest.size == Int64(m4a.count))
     }
@@ -58,12 +56,9 @@ struct UploadEdgeTests {
       let bytes = try Self.tagged(size)
       let answer = try await PieceUpload(name: "an-mp3-with-a-tag", bytes: bytes, type: "audio/mpeg", pieces: [1 << 20]).send(
         world, as: ana)
-      let seconds = Double(answer.duration?.seconds ?? 0) + Double(answer.duration?.nanos ?? 0) / 1e9
-      #expect(seconds > 1.9 && seconds < 2.2, "\(answer)")
-      let text = "data:audio/mpeg;base64,\(Data(bytes).base64EncodedString())"
+      #expect(answer.seconds > 1.9 && answer.seconds < 2.2, "\(answer)")
       let saved = try await world.client.saveAnswer(
-        .init(step: 5, answer: .init(type: "voice", value: .init(kind: .stringValue(text)))),
-        options: OnboardingWorld.options(ana))
+        .init(step: 5, answer: .spoken(bytes, as: "audio/mpeg")), options: OnboardingWorld.options(ana))
       #expect(saved.answered == 1)
       #expect(try await world.value("select count(*) from onboarding.recording", as: Int64.self) == 1)
     }

@@ -17,48 +17,24 @@ import WellKnown
 
 @Suite("Recordings in pieces", .serialized)
 struct UploadTests {
-  static func head(_ bytes: [UInt8], _ name: String, offset: Int = 0, type: String = "audio/m4a") -> RecordingHead {
-    .init(
-      uploadID: name, contentType: type, sha256: .init(SHA256.digest(bytes)), size: Int64(bytes.count), offset: Int64(offset))
-  }
-
-  /// Sends pieces, from one of the bytes on.
-  static func upload(
-    _ world: OnboardingWorld, _ user: TestUser, _ head: RecordingHead, _ bytes: ArraySlice<UInt8>, piece: Int = 10_000,
-    to client: ParleyAPI.OnboardingService.Client? = nil
-  ) async throws -> UploadRecordingResponse {
-    try await (client ?? world.client).uploadRecording(options: OnboardingWorld.options(user)) { requests in
-      try await requests.write(.init(head: head))
-      var rest = bytes
-      while !rest.isEmpty {
-        try await requests.write(.init(data: .init(rest.prefix(piece))))
-        rest = rest.dropFirst(piece)
-      }
-    }
-  }
-
   @Test("O-42, JOB-M10: a recording that comes in pieces goes on where it broke off, and is kept once")
   func resumed() async throws {
     try await OnboardingWorld.with { world in
       let ana = try await world.signIn("ana")
       let bytes = try SpokenFiles.m4a(1)
-      let name = "the-upload-of-ana"
-      let broken = await #expect(throws: RPCError.self) {
-        try await Self.upload(world, ana, Self.head(bytes, name), bytes[..<25_000])
-      }
+      let upload = PieceUpload(name: "the-upload-of-ana", bytes: bytes)
+      let broken = await #expect(throws: RPCError.self) { try await upload.send(world, as: ana, upTo: 25_000) }
       #expect(broken?.reason == "WRONG_OFFSET", "\(broken as Any)")
-      let progress = try await world.client.getUpload(.init(uploadID: name), options: OnboardingWorld.options(ana))
+      let progress = try await world.client.getUpload(.init(uploadID: upload.name), options: OnboardingWorld.options(ana))
       #expect(progress.offset == 25_000 && !progress.isComplete)
-      let wrong = await #expect(throws: RPCError.self) {
-        try await Self.upload(world, ana, Self.head(bytes, name, offset: 20_000), bytes[20_000...])
-      }
+      let wrong = await #expect(throws: RPCError.self) { try await upload.send(world, as: ana, from: 20_000) }
       #expect(wrong?.code == .outOfRange)
-      let answer = try await Self.upload(world, ana, Self.head(bytes, name, offset: 25_000), bytes[25_000...])
-      let digest = SHA256.digest(bytes).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+      let answer = try await upload.send(world, as: ana, from: 25_000)
+      let digest = Hexadecimal.text(SHA256.digest(bytes))
       #expect(answer.reference == "recording:\(digest)" && answer.size == Int64(bytes.count))
       // The same again changes nothing, and neither does the same content under another name.
-      #expect(try await Self.upload(world, ana, Self.head(bytes, name), []) == answer)
-      #expect(try await Self.upload(world, ana, Self.head(bytes, "another-name-of-it"), bytes[...]) == answer)
+      #expect(try await upload.send(world, as: ana, upTo: 0) == answer)
+      #expect(try await PieceUpload(name: "another-name-of-it", bytes: bytes).send(world, as: ana) == answer)
       #expect(try await world.value("select count(*) from onboarding.recording", as: Int64.self) == 1)
       let staged: Int64? = try await world.value("select sum(length(data))::bigint from onboarding.staged_bytes")
       #expect(staged == Int64(bytes.count))
@@ -75,20 +51,18 @@ struct UploadTests {
     try await OnboardingWorld.with { world in
       let ana = try await world.signIn("ana")
       let bytes = try SpokenFiles.m4a(1)
-      let name = "an-upload-ended-twice"
+      let upload = PieceUpload(name: "an-upload-ended-twice", bytes: bytes)
       try await world.withCopy { copy in
         // The first has the person's lock, and waits for the table; the other one waits for the lock, at another copy of the service.
         let ends = try await world.parley.withDatabase { database in
           try await database.transaction { transaction in
             try await transaction.execute("lock table onboarding.recording in share mode")
-            let first = Task { try await Self.upload(world, ana, Self.head(bytes, name), bytes[...]) }
+            let first = Task { try await upload.send(world, as: ana) }
             try await eventually { try await world.waiting(for: "relation") == 1 }
-            let progress = try await world.client.getUpload(.init(uploadID: name), options: OnboardingWorld.options(ana))
+            let progress = try await world.client.getUpload(.init(uploadID: upload.name), options: OnboardingWorld.options(ana))
             #expect(progress.offset == Int64(bytes.count) && !progress.isComplete)
             let second = Task {
-              try await untilNotBusy {
-                try await Self.upload(world, ana, Self.head(bytes, name, offset: bytes.count), [], to: copy)
-              }
+              try await untilNotBusy { try await upload.send(world, as: ana, from: bytes.count, to: copy) }
             }
             try await eventually { try await world.waiting(for: "advisory") == 1 }
             return [first, second]
@@ -108,22 +82,17 @@ struct UploadTests {
     try await OnboardingWorld.with { world in
       let ana = try await world.signIn("ana")
       let bytes = try SpokenFiles.m4a(1)
-      func reason(_ head: RecordingHead, _ sent: [UInt8]) async -> String? {
-        do {
-          _ = try await Self.upload(world, ana, head, sent[...])
-          return nil
-        } catch { return (error as? RPCError)?.reason }
-      }
-      #expect(await reason(Self.head(bytes, "upload-of-the-type", type: "audio/wav"), bytes) == "AUDIO_TYPE_MISMATCH")
-      let text = Array("this is no recording at all, it is text".utf8)
-      #expect(await reason(Self.head(text, "upload-of-a-text"), text) == "AUDIO_UNKNOWN_FORMAT")
-      var other = bytes
-      other[bytes.count - 1] ^= 1
-      #expect(await reason(Self.head(bytes, "upload-of-another"), other) == "DIGEST_MISMATCH")
-      var large = Self.head(bytes, "upload-too-large-it-is")
-      large.size = (10 << 20) + 1
-      #expect(await reason(large, bytes) == "AUDIO_TOO_LARGE")
-      #expect(await reason(Self.head(bytes, "short"), bytes) == "INVALID_ARGUMENT")
+      let typed = PieceUpload(name: "upload-of-the-type", bytes: bytes, type: "audio/wav")
+      #expect(await typed.refusal(world, as: ana) == "AUDIO_TYPE_MISMATCH")
+      let text = PieceUpload(name: "upload-of-a-text", bytes: Array("this is no recording at all, it is text".utf8))
+      #expect(await text.refusal(world, as: ana) == "AUDIO_UNKNOWN_FORMAT")
+      var other = PieceUpload(name: "upload-of-another", bytes: bytes)
+      other.bytes[bytes.count - 1] ^= 1
+      #expect(await other.refusal(world, as: ana) == "DIGEST_MISMATCH")
+      var large = PieceUpload(name: "upload-too-large-it-is", bytes: bytes)
+      large.head.size = (10 << 20) + 1
+      #expect(await large.refusal(world, as: ana) == "AUDIO_TOO_LARGE")
+      #expect(await PieceUpload(name: "short", bytes: bytes).refusal(world, as: ana) == "INVALID_ARGUMENT")
       #expect(try await world.value("select count(*) from onboarding.staged_bytes", as: Int64.self) == 0)
       #expect(try await world.value("select count(*) from onboarding.upload", as: Int64.self) == 0)
       #expect(try await world.value("select count(*) from onboarding.recording", as: Int64.self) == 0)

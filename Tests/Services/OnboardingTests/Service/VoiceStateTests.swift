@@ -41,14 +41,14 @@ struct VoiceStateTests {
 
   @Test("O-50: a voice that could not be made anew leaves the one before, takes no month, and operators may have it made")
   func failedAnew() async throws {
-    try await OnboardingWorld.with(["TLS_ADMIN_IDENTITIES": "spiffe://parley/test"]) { world in
+    try await OnboardingWorld.with(OnboardingWorld.operated) { world in
       let ana = try await world.signIn("ana")
       let options = OnboardingWorld.options(ana)
       let first = try #require(try await Self.complete(world, ana).voiceClone?.voiceID)
       func retry() async throws -> Bool {
-        try await world.parley.withSecureChannel(to: world.instance, showing: .service) { channel in
-          try await OnboardingAdminService.Client(channel).retryVoiceClone(
-            .init(userID: ana.userID.description), options: CallOptions(deadline: .after(.seconds(55).withPatience))
+        try await world.asOperator { admin in
+          try await admin.retryVoiceClone(
+            .init(userID: ana.userID.description), options: OnboardingWorld.withoutSession()
           ).isNew
         }
       }
@@ -125,7 +125,7 @@ struct VoiceStateTests {
       _ = try await world.voices.giveVoiceConsent(.init(statement: "v1"), options: options)
       try await world.sandbox.control(.post, "hold", ["path": "/openai/v1/chat/completions", "count": 1])
       var state = try OnboardingWorld.record(voices: 6)
-      state.responses["18"] = OnboardingAnswer(type: "text", value: .init(kind: .stringValue("eleven times")))
+      state.responses["18"] = .written("eleven times")
       _ = try await world.client.complete(.init(state: state, wait: .init()), options: options)
       try await world.sandbox.awaitHeld(1)
       try await world.parley.withDatabase { database in

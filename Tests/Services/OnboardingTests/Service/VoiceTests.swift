@@ -125,7 +125,7 @@ struct VoiceTests {
       #expect(third?.reason == "CLONE_LIMIT_REACHED")
       // The consent of `begin` stands, and there is no voice.
       var state = try OnboardingWorld.record(voices: 6)
-      state.responses["18"] = OnboardingAnswer(type: "text", value: .init(kind: .stringValue("eleven times")))
+      state.responses["18"] = .written("eleven times")
       let answer = try await world.client.complete(.init(state: state), options: options)
       #expect(answer.submission?.stage == .done && answer.voiceClone?.error == "clone_limit_reached", "\(answer)")
       #expect(answer.submission?.warnings.map(\.reason) == ["voice_clone_failed"])
@@ -134,7 +134,7 @@ struct VoiceTests {
       // In the next month new answers bring a voice, by the job of those who ask for one, and it counts.
       world.parley.clock.advance(by: .seconds(1_801_440_000) - world.parley.clock.now)
       let later = OnboardingWorld.options(try await world.signIn("ana"))
-      state.responses["18"]?.value = .init(kind: .stringValue("twelve times"))
+      state.responses["18"]?.value = .written("twelve times")
       let again = try await world.client.complete(.init(state: state), options: later)
       #expect(again.submission?.stage == .done && again.submission?.warnings.isEmpty == true, "\(again)")
       try await eventually {

@@ -138,17 +138,17 @@ struct OnboardingWorld: Sendable {
       case "voice" where spoken < voices:
         let bytes = try SpokenFiles.m4a(spoken + variant * 100)
         spoken += 1
-        answer.value = .init(kind: .stringValue("data:audio/m4a;base64,\(Data(bytes).base64EncodedString())"))
+        answer.value = .spoken(bytes)
         answer.duration = 7
         answer.audioFileSize = Int64(bytes.count)
         answer.audioFormat = "m4a"
-      case "dual_sliders": answer.value = .init(kind: .stringValue("7,9"))
-      case "time_window_picker": answer.value = .init(kind: .stringValue("20:30-21:00"))
+      case "dual_sliders": answer.value = .written("7,9")
+      case "time_window_picker": answer.value = .written("20:30-21:00")
       case "long_press_activate":
-        answer.value = .init(kind: .stringValue("true"))
+        answer.value = .written("true")
         answer.duration = 7
-      case "text" where step == 3: answer.value = .init(kind: .stringValue(" Ana \(variant) "))
-      default: answer.value = .init(kind: .stringValue("the answer to step \(step)"))
+      case "text" where step == 3: answer.value = .written(" Ana \(variant) ")
+      default: answer.value = .written("the answer to step \(step)")
       }
       responses["\(step)"] = answer
     }

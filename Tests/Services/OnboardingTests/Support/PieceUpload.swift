@@ -9,19 +9,38 @@ import WellKnown
 
 /// A recording that is sent in pieces under a name.
 struct PieceUpload: Sendable {
-  var name: String
+  /// What is said of the recording before its bytes: all of them, and the truth, unless a test changes it.
+  var head: RecordingHead
+  /// What is sent.
   var bytes: [UInt8]
-  var type = "audio/m4a"
   /// How many bytes the pieces have; the last one repeats.
-  var pieces = [10_000]
+  var pieces: [Int]
 
-  /// Sends it, all of it or up to a place.
-  func send(_ world: OnboardingWorld, as user: TestUser, upTo end: Int = .max) async throws -> UploadRecordingResponse {
-    let head = RecordingHead(
+  init(name: String, bytes: [UInt8], type: String = "audio/m4a", pieces: [Int] = [10_000]) {
+    head = RecordingHead(
       uploadID: name, contentType: type, sha256: .init(SHA256.digest(bytes)), size: Int64(bytes.count), offset: 0)
-    return try await world.client.uploadRecording(options: OnboardingWorld.options(user)) { requests in
-      try await requests.write(.init(head: head))
-      var rest = bytes.prefix(end)
+    self.bytes = bytes
+    self.pieces = pieces
+  }
+
+  /// What it is called.
+  var name: String { head.uploadID }
+
+  /// What a stream begins with that goes on at a place.
+  func beginning(at offset: Int) -> RecordingHead {
+    var head = head
+    head.offset = Int64(offset)
+    return head
+  }
+
+  /// Sends it, all of it or what is between two places, to this service or to another copy of it.
+  func send(
+    _ world: OnboardingWorld, as user: TestUser, from start: Int = 0, upTo end: Int = .max,
+    to client: ParleyAPI.OnboardingService.Client? = nil
+  ) async throws -> UploadRecordingResponse {
+    try await (client ?? world.client).uploadRecording(options: OnboardingWorld.options(user)) { requests in
+      try await requests.write(.init(head: beginning(at: start)))
+      var rest = bytes.prefix(end).dropFirst(start)
       var index = 0
       while !rest.isEmpty {
         let count = pieces[min(index, pieces.count - 1)]
@@ -39,4 +58,9 @@ struct PieceUpload: Sendable {
       return nil
     } catch { return (error as? RPCError)?.reason ?? "\(error)" }
   }
+}
+
+extension UploadRecordingResponse {
+  /// How long the recording is; zero where that is not said.
+  var seconds: Double { Double(duration?.seconds ?? 0) + Double(duration?.nanos ?? 0) / 1e9 }
 }

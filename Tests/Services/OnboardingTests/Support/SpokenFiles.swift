@@ -22,12 +22,11 @@ enum SpokenFiles {
     let folder = try ScratchFolder()
     let words = (0..<(seconds * 2)).map { "answer \(number) word \($0)" }.joined(separator: ", ")
     try run(["espeak-ng", "-w", folder.path + "/a.wav", words])
-    try run([
-      "ffmpeg", "-nostdin", "-loglevel", "error", "-y", "-i", folder.path + "/a.wav", "-t", "\(seconds)", "-ac", "1", "-ar",
-      "44100",
-      "-c:a", "aac", "-b:a", "48k", folder.path + "/a.m4a",
-    ])
-    let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.path + "/a.m4a")))
+    let bytes = try withExtendedLifetime(folder) {
+      try made(
+        "a.m4a",
+        ["-i", folder.path + "/a.wav", "-t", "\(seconds)", "-ac", "1", "-ar", "44100", "-c:a", "aac", "-b:a", "48k"])
+    }
     made.withLock { $0[key] = bytes }
     return bytes
   }
@@ -37,15 +36,12 @@ enum SpokenFiles {
     let folder = try ScratchFolder()
     let original = try m4a(number)
     try Data(original).write(to: URL(fileURLWithPath: folder.path + "/a.m4a"))
-    try run(["ffmpeg", "-nostdin", "-loglevel", "error", "-y", "-i", folder.path + "/a.m4a", folder.path + "/b." + ending])
-    return [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.path + "/b." + ending)))
+    return try withExtendedLifetime(folder) { try made("b." + ending, ["-i", folder.path + "/a.m4a"]) }
   }
 
   /// A WAV file of exactly so many bytes, an even number: 16,000 samples a second of a square wave that comes and goes.
   static func tone(bytes count: Int) -> [UInt8] {
-    func little(_ value: Int, _ bytes: Int) -> [UInt8] { (0..<bytes).map { UInt8(value >> (8 * $0) & 255) } }
-    var file = Array("RIFF".utf8) + little(count - 8, 4) + Array("WAVEfmt ".utf8) + little(16, 4) + little(1, 2) + little(1, 2)
-    file += little(16_000, 4) + little(32_000, 4) + little(2, 2) + little(16, 2) + Array("data".utf8) + little(count - 44, 4)
+    var file = header(rate: 16_000, sampleBytes: 2, count: count - 44)
     let loud = (0..<8_000).flatMap { little($0 / 40 % 2 == 0 ? 8_000 : -8_000, 2) }
     let second = loud + [UInt8](repeating: 0, count: 16_000)
     file.reserveCapacity(count)
@@ -55,13 +51,7 @@ enum SpokenFiles {
 
   /// Silence of `seconds`.
   static func silence(seconds: Int = 7) throws -> [UInt8] {
-    let folder = try ScratchFolder()
-    try run([
-      "ffmpeg", "-nostdin", "-loglevel", "error", "-y", "-f", "lavfi", "-i", "anullsrc=r=44100:cl=mono", "-t", "\(seconds)",
-      "-c:a", "aac",
-      folder.path + "/s.m4a",
-    ])
-    return [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.path + "/s.m4a")))
+    try made("s.m4a", ["-f", "lavfi", "-i", "anullsrc=r=44100:cl=mono", "-t", "\(seconds)", "-c:a", "aac"])
   }
 
   /// What ffmpeg makes of these arguments, as a file of that name.
@@ -80,11 +70,20 @@ enum SpokenFiles {
 
   /// A WAV file of that many seconds of silence, in a thousand bytes each.
   static func silentWAV(seconds: Int) -> [UInt8] {
-    func little(_ value: Int) -> [UInt8] { (0..<4).map { UInt8(value >> (8 * $0) & 255) } }
     let count = seconds * 1_000
-    let header = Array("RIFF".utf8) + little(count + 36) + Array("WAVEfmt ".utf8) + little(16) + [1, 0, 1, 0] + little(1_000)
-    return header + little(1_000) + [1, 0, 8, 0] + Array("data".utf8) + little(count) + [UInt8](repeating: 0x80, count: count)
+    return header(rate: 1_000, sampleBytes: 1, count: count) + [UInt8](repeating: 0x80, count: count)
   }
+
+  /// The 44 bytes that a WAV file of one channel has before its `count` bytes of samples.
+  private static func header(rate: Int, sampleBytes: Int, count: Int) -> [UInt8] {
+    var header = Array("RIFF".utf8) + little(count + 36, 4) + Array("WAVEfmt ".utf8) + little(16, 4)
+    header += little(1, 2) + little(1, 2) + little(rate, 4) + little(rate * sampleBytes, 4)
+    header += little(sampleBytes, 2) + little(sampleBytes * 8, 2) + Array("data".utf8) + little(count, 4)
+    return header
+  }
+
+  /// A number in so many bytes, the lowest first.
+  private static func little(_ value: Int, _ bytes: Int) -> [UInt8] { (0..<bytes).map { UInt8(value >> (8 * $0) & 255) } }
 
   private static func run(_ command: [String]) throws {
     try ChildProcess.run(["/usr/bin/\(command[0])"] + command.dropFirst(), output: "/dev/null")
