@@ -135,13 +135,3 @@ struct OnboardingHandlers: ParleyAPI.OnboardingService.Handlers {
     return try await refusing { try await transcription.words(of: Array(request.audio), declared: request.contentType) }
   }
 }
-
-/// Turns refusals into what is sent.
-func refusing<Value>(_ body: () throws -> Value) throws -> Value {
-  do { return try body() } catch let refusal as OnboardingRefusal { throw refusal.rpcError }
-}
-
-/// Turns refusals into what is sent.
-func refusing<Value>(_ body: () async throws -> Value) async throws -> Value {
-  do { return try await body() } catch let refusal as OnboardingRefusal { throw refusal.rpcError }
-}
