@@ -488,7 +488,7 @@ public struct RetryIdentityExtractionRequest: Message {
 
 /// It follows.
 public struct RetryIdentityExtractionResponse: Message {
-  /// Whether it follows: not where the last time succeeded, or where it is being done already.
+  /// Whether it was not being done already.
   public var isNew: Bool = false
   /// Fields that came over the wire and that this version does not know.
   public var unknownFields = UnknownFields()
