@@ -70,6 +70,28 @@ public struct AudioTools: Sendable {
     return try await run(process, file.content, into: result, read)
   }
 
+  /// The same sound in an M4A file, not coded anew: what came as bare frames of AAC, which many who take M4A do not.
+  ///
+  /// - Parameter file: What was read before, and is AAC.
+  /// - Throws: ``AudioError``; ``AudioError/Code/tooExpensive`` where the file that is made is larger than any may be.
+  public func repacked(_ file: AudioFile) async throws(AudioError) -> [UInt8] {
+    try check(file)
+    // In fragments of ten seconds: the beginning of any other MPEG-4 file is written last, and there is no going back in a pipe.
+    let process = LimitedProcess(
+      ffmpeg,
+      ["-nostdin", "-threads", "1"] + Self.input(file.format)
+        + [
+          "-map", "0:a:0", "-vn", "-sn", "-dn", "-c:a", "copy", "-bsf:a", "aac_adtstoasc", "-f", "mp4", "-movflags",
+          "+empty_moov+default_base_moof", "-frag_duration", "10000000", "pipe:1",
+        ],
+      limits: processLimits)
+    let limit = limits.fileSize
+    return try await run(process, file.content, into: [UInt8]()) { output, chunk in
+      output.append(contentsOf: chunk)
+      return output.count <= limit
+    }
+  }
+
   private func check(_ file: AudioFile) throws(AudioError) {
     guard file.content.count > 0 else { throw AudioError(.empty) }
     guard file.content.count <= limits.fileSize else { throw AudioError(.tooLarge) }

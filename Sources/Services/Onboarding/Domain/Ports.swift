@@ -129,4 +129,8 @@ public protocol RecordingInspecting: Sendable {
   ///
   /// - Throws: ``ProviderFailure``: `audio_unreadable` when it is damaged.
   func inspect(_ sample: SpokenSample) async throws(ProviderFailure) -> RecordingFacts
+  /// The recording in a kind of file that whoever writes recordings down takes: mostly itself.
+  ///
+  /// - Throws: ``ProviderFailure``, as ``inspect(_:)`` does.
+  func sendable(_ sample: SpokenSample) async throws(ProviderFailure) -> SpokenSample
 }

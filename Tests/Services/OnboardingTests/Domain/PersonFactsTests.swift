@@ -66,6 +66,15 @@ struct PersonFactsTests {
     #expect("\(facts.name) \(facts.zone) \(window)" == given.facts)
   }
 
+  @Test(
+    "O-36: a window is written as it was read, with its end, also past midnight",
+    arguments: ["20:30-21:00", "23:45-00:15", "00:00-23:59"])
+  func windows(_ text: String) {
+    let window = CallWindow(text)
+    #expect(window?.text == text && CallWindow(start: window?.start, minutes: window?.minutes) == window)
+    #expect(CallWindow("8:05")?.text == "08:05-08:35" && CallWindow(start: nil, minutes: 30) == nil)
+  }
+
   @Test("O-36: a name has at most a hundred characters")
   func longName() {
     let facts = PersonFacts([], name: String(repeating: "é", count: 101), callTime: nil, zone: nil) { _ in true }

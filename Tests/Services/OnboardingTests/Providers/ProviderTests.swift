@@ -123,4 +123,19 @@ struct ProviderTests {
       #expect(voices?.count == 1 && sent?.count == 3 && Set(sent ?? []) == longest, "\(voices as Any)")
     }
   }
+
+  @Test("O-30, O-48: bare AAC frames go out as an M4A file, which a provider takes, and are kept as they came")
+  func frames() async throws {
+    try await OnboardingWorld.with { world in
+      let ana = try await world.signIn("ana")
+      let bytes = try SpokenFiles.other(8, as: "aac")
+      let state = OnboardingState(responses: ["2": .spoken(bytes, as: "audio/aac")])
+      let answer = try await world.client.complete(.init(state: state), options: OnboardingWorld.options(ana))
+      #expect(answer.identityExtraction?.voiceTranscribed == 1 && answer.submission?.warnings.isEmpty == true, "\(answer)")
+      #expect(world.blobs(of: ana) == [Hexadecimal.text(SHA256.digest(bytes))])
+      let words = try await world.client.transcribe(
+        .init(audio: .init(bytes), contentType: "audio/aac"), options: OnboardingWorld.options(ana))
+      #expect(words.success && words.text.hasPrefix("words of"), "\(words)")
+    }
+  }
 }

@@ -108,6 +108,7 @@ struct RepeatedPushTests {
       let first = try await world.client.complete(.init(state: try OnboardingWorld.record(voices: 0)), options: options)
       let progress = try await world.client.getProgress(options: options).state
       #expect(progress?.isCompleted == true && progress?.userName == "Ana 0" && progress?.userTimezone == "Europe/Berlin")
+      #expect(progress?.callTime == "20:30-21:00")
       let completedAt = try #require(progress?.completedAt)
       #expect(completedAt.hasSuffix("Z"))
       world.parley.clock.advance(by: .seconds(5))
@@ -127,6 +128,24 @@ struct RepeatedPushTests {
       #expect(held.last?["submission_id"]?.string == second.jobID && held.last?["name"]?.string == "User")
       #expect(held.last?["zone"]?.string == "America/Lima" && held.last?["call_start"] == nil, "\(held)")
       #expect(try await Self.held("calls.demo", world) == [["user_id": id]])
+    }
+  }
+
+  @Test("O-36: what is pushed again as it was read back keeps the call window, also one that no answer says")
+  func callWindow() async throws {
+    try await OnboardingWorld.with { world in
+      let options = OnboardingWorld.options(try await world.signIn("ana"))
+      var state = OnboardingState(responses: ["9": .written("evenings")], callTime: "23:45-00:15")
+      _ = try await world.client.complete(.init(state: state), options: options)
+      let read = try #require(try await world.client.getProgress(options: options).state)
+      #expect(read.callTime == "23:45-00:15")
+      state = read
+      state.responses["9"] = .written("mornings")
+      world.parley.clock.advance(by: .seconds(5))
+      _ = try await world.client.complete(.init(state: state), options: options)
+      let kept: String? = try await world.value(
+        "select string_agg(call_start || '+' || call_minutes, ' ') from onboarding.submission")
+      #expect(kept == "1425+30 1425+30")
     }
   }
 }

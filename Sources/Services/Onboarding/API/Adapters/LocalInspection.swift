@@ -3,10 +3,12 @@ internal import OnboardingDomain
 
 /// Recordings looked at by ffprobe and ffmpeg, on this machine.
 struct LocalInspection: RecordingInspecting {
+  private let tools: AudioTools
   private let probe: AudioProbe
   private let gate: SilenceGate
 
   init(_ tools: AudioTools) {
+    self.tools = tools
     probe = AudioProbe(tools)
     gate = SilenceGate(tools)
   }
@@ -21,10 +23,7 @@ struct LocalInspection: RecordingInspecting {
       let file = try AudioFile(sample.bytes, as: format)
       try await probe.check(file)
       report = try await gate.judge(file)
-    } catch {
-      throw ProviderFailure(
-        error.code == .cancelled ? "cancelled" : "audio_\(error.code)", isTemporary: !error.isPermanent, error.description)
-    }
+    } catch { throw ProviderFailure(error) }
     let loudness: RecordingFacts.Loudness =
       switch report.verdict {
       case .silent: .silent
@@ -32,5 +31,14 @@ struct LocalInspection: RecordingInspecting {
       case .speechPossible: .speechPossible
       }
     return RecordingFacts(duration: report.duration, loudness: loudness)
+  }
+
+  func sendable(_ sample: SpokenSample) async throws(ProviderFailure) -> SpokenSample {
+    guard AudioFormat.sniffed(from: sample.bytes) == .aac else { return sample }
+    let format = AudioFormat.m4a
+    do throws(AudioError) {
+      let bytes = try await tools.repacked(try AudioFile(sample.bytes, as: .aac))
+      return SpokenSample(filename: "recording.\(format.fileExtension)", mediaType: format.mediaType, bytes: bytes)
+    } catch { throw ProviderFailure(error) }
   }
 }

@@ -1,3 +1,4 @@
+internal import Audio
 internal import Blobs
 internal import OnboardingDomain
 internal import OpenID
@@ -8,6 +9,12 @@ extension ProviderFailure {
     self.init(
       error.code.description, isTemporary: !error.isPermanent, retryAfter: error.retryAfter,
       mayHaveTakenEffect: error.mayHaveTakenEffect, error.description)
+  }
+
+  /// What a recording that is not read means to the pipeline.
+  init(_ error: AudioError) {
+    self.init(
+      error.code == .cancelled ? "cancelled" : "audio_\(error.code)", isTemporary: !error.isPermanent, error.description)
   }
 
   /// What an object store that does not take, give or delete what it should means to the pipeline.

@@ -40,6 +40,7 @@ struct AnswerDesk: Sendable {
       currentStep: Int32(last), responses: Dictionary(uniqueKeysWithValues: kept.map { ("\($0.step)", OnboardingAnswer($0)) }),
       totalResponses: Int32(kept.count), progressPercentage: Int32((min(last, count) * 200 + count) / (2 * count)),
       isCompleted: submission != nil, completedAt: submission?.createdAt.description, userName: submission?.name,
+      callTime: CallWindow(start: submission?.callStart, minutes: submission?.callMinutes)?.text,
       userTimezone: submission?.zone)
   }
 

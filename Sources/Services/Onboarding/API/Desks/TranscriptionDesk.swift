@@ -43,7 +43,8 @@ struct TranscriptionDesk: Sendable {
     case .tooShort: return .init(success: false, error: "too_short", duration: .init(facts.duration))
     case .speechPossible: break
     }
-    let words = try await transcriber.transcribe(sample, key: UUID.v7(at: now()).description)
+    let words = try await transcriber.transcribe(
+      try await inspector.sendable(sample), key: UUID.v7(at: now()).description)
     guard !words.isEmpty else { return .init(success: false, error: "no_speech", duration: .init(facts.duration)) }
     return .init(success: true, text: words, duration: .init(facts.duration))
   }

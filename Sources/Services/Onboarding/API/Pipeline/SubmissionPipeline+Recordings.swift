@@ -134,7 +134,7 @@ extension SubmissionPipeline {
     case .tooShort: try await keep(.nothing(.tooShort), facts.duration, recording, course)
     case .speechPossible:
       let key = "\(course.id)/\(recording.name.prefix(16))/\(course.round)"
-      let words = try await providers.transcriber.transcribe(sample, key: key).storable
+      let words = try await providers.transcriber.transcribe(try await inspector.sendable(sample), key: key).storable
       try await keep(
         words.isEmpty ? .nothing(.noSpeech) : .words(words, model: providers.transcriber.model), facts.duration, recording,
         course)

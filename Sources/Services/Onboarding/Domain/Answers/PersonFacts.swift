@@ -65,6 +65,20 @@ public struct CallWindow: Sendable, Hashable {
     minutes = (end - start + 1_440) % 1_440
   }
 
+  /// A window that was kept; nil where none was.
+  public init?(start: Int?, minutes: Int?) {
+    guard let start, let minutes else { return nil }
+    self.start = start
+    self.minutes = minutes
+  }
+
+  /// The window as apps write it: `20:30-21:00`.
+  public var text: String { Self.time(start) + "-" + Self.time((start + minutes) % 1_440) }
+
+  private static func time(_ minute: Int) -> String {
+    [minute / 60, minute % 60].map { ($0 < 10 ? "0" : "") + "\($0)" }.joined(separator: ":")
+  }
+
   private static func minute(_ text: Substring) -> Int? {
     let parts = String(text).trimmed.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, (1...2).contains(parts[0].utf8.count), parts[1].utf8.count == 2,
