@@ -111,7 +111,7 @@ struct UploadDesk: Sendable {
   private func complete(_ upload: UploadStore.Upload, _ head: RecordingHead, of user: UUID) async throws {
     let found: Found
     do {
-      found = try await room.hold(Int(upload.size)) { try await look(into: upload, head, of: user) }
+      found = try await room.hold(max(Int(upload.size), Self.leastRoom)) { try await look(into: upload, head, of: user) }
     } catch let refusal as OnboardingRefusal {
       // Another stream of the same upload may have ended it meanwhile, and its bytes may be in the object store by now.
       if try await uploads.upload(head.uploadID, of: user, on: database)?.isComplete == true { return }
@@ -129,6 +129,9 @@ struct UploadDesk: Sendable {
       try await uploads.complete(head.uploadID, of: user, at: now(), in: transaction)
     }
   }
+
+  /// What an upload counts for that is looked into, however small it is: it has descriptors besides.
+  private static let leastRoom = 1 << 20
 
   /// What an upload turned out to be.
   private struct Found: Sendable {
