@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// Form and claims are judged before any key is looked for; then the signature. A token that was verified is remembered by the
 /// loop that did it, for as long as the key set stays the same; its expiry and its age are looked
-/// at each time.
+/// at each time, and all of it where the clock was set back since.
 public final class IDTokenVerifier<Content: Sendable>: Sendable {
   private let keys: JWKSCache
   private let policy: VerificationPolicy
@@ -52,14 +52,17 @@ public final class IDTokenVerifier<Content: Sendable>: Sendable {
     let digest = SHA256.digest(bytes)
     if let known = await remembered(digest) { return known }
     let unverified: UnverifiedToken
-    do { unverified = try UnverifiedToken(parsing: bytes, policy: policy, now: clock.unixSeconds()) } catch {
+    let judgedAt = clock.unixSeconds()
+    do { unverified = try UnverifiedToken(parsing: bytes, policy: policy, now: judgedAt) } catch {
       throw IDTokenError(error)
     }
     let (verified, generation) = try await checkSignature(of: unverified, began: began)
     let content = try read(verified)
     slot.cache.withLock {
       $0.insert(
-        digest, .init(content: content, expiry: verified.expiry, issuedAt: verified.issuedAt, keyGeneration: generation))
+        digest,
+        .init(
+          content: content, expiry: verified.expiry, issuedAt: verified.issuedAt, judgedAt: judgedAt, keyGeneration: generation))
     }
     return content
   }
@@ -85,10 +88,12 @@ public final class IDTokenVerifier<Content: Sendable>: Sendable {
     return entry.content
   }
 
-  /// As the full check takes it; what has died since is judged by that again.
+  /// As the full check takes it; what has died since is judged by that again, and so is what was judged later than it is now: it may not
+  /// be issued or valid yet.
   private func isAlive(_ entry: VerifiedTokenCache<Content>.Entry) -> Bool {
     let leeway = policy.expiryLeeway.components.seconds
     let now = clock.unixSeconds()
+    guard now >= entry.judgedAt else { return false }
     if let maximumAge = policy.maximumAge, .seconds(now - entry.issuedAt) > maximumAge { return false }
     return now <= entry.expiry + leeway && (leeway > 0 || now < entry.expiry)
   }

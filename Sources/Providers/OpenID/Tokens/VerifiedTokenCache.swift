@@ -7,6 +7,8 @@ struct VerifiedTokenCache<Content: Sendable> {
     let content: Content
     let expiry: Int64
     let issuedAt: Int64
+    /// What time it was when its claims were judged.
+    let judgedAt: Int64
     let keyGeneration: UInt64
   }
 

@@ -51,6 +51,23 @@ struct IDTokenTests {
     }
   }
 
+  @Test(
+    "B-08: a remembered token is judged anew where the clock was set back, and taken again when that is right",
+    arguments: ["iat", "nbf"])
+  func rememberedTokenOfTheFuture(claim: String) async throws {
+    try await withLoops { group in
+      let fixture = GoogleFixture(group)
+      let token = FakeGoogle.token(changes: [(claim, .number(JSONNumber(FakeGoogle.now)))])
+      #expect(await fixture.verdict(token) == "accepted")
+      fixture.clock.jump(by: .seconds(-60))
+      #expect(await fixture.verdict(token) == "accepted")
+      fixture.clock.jump(by: .seconds(-3_540))
+      #expect(["issued_in_future", "not_yet_valid"].contains(await fixture.verdict(token)))
+      fixture.clock.jump(by: .seconds(3_600))
+      #expect(await fixture.verdict(token) == "accepted")
+    }
+  }
+
   @Test("B-10: none, HS256 with the public key, ES256 and unsigned tokens are refused before any key is fetched")
   func algorithms() async throws {
     try await withLoops { group in

@@ -222,6 +222,9 @@ final class VirtualClock: Sendable {
     }
   }
 
+  /// Somebody sets the time of day back, or right again; no time passes.
+  func jump(by duration: Duration) { state.withLock { $0.wall += duration } }
+
   /// Sleeping moves the clock and takes no time.
   var google: ProviderClock {
     ProviderClock(
