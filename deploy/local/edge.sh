@@ -1,7 +1,10 @@
 # Sourced after processes.sh: the edge of a local run. nghttpx speaks HTTP/1.1 and HTTP/2, with TLS and without, to callers,
-# and HTTP/2 without TLS to the service.
+# and HTTP/2 without TLS to the services.
 #
-#   edge_start NAME HTTP-PORT HTTPS-PORT BACKEND-PORT...    a port of 0 means any free one
+#   edge_start NAME HTTP-PORT HTTPS-PORT BACKEND...    a port of 0 means any free one
+#
+# A backend is a port that everything goes to, or PORT=PATHS with what goes there instead: paths with colons between them, each with all
+# that is below it where it ends with a slash.
 #
 # The addresses it got are then in $LOCAL/NAME/ports as `http=PORT` and `https=PORT`.
 set -euo pipefail
@@ -50,8 +53,12 @@ backend=unix:$folder/nowhere;/metrics/:/admin/:/debug/
 accesslog-file=/dev/null
 errorlog-file=/dev/stderr
 CONF
-  local port
-  for port; do printf 'backend=127.0.0.1,%s;/;proto=h2;fall=1;rise=1\n' "$port"; done
+  local backend paths
+  for backend; do
+    paths=/
+    [[ $backend != *=* ]] || paths=${backend#*=}
+    printf 'backend=127.0.0.1,%s;%s;proto=h2;fall=1;rise=1\n' "${backend%%=*}" "$paths"
+  done
 }
 
 edge_answers() { # HTTP

@@ -94,9 +94,12 @@ onboarding_start
 step "edge"
 http=${PARLEY_HTTP_PORT:-0} https=${PARLEY_HTTPS_PORT:-0}
 if [[ $mode == run ]]; then http=${PARLEY_HTTP_PORT:-8080} https=${PARLEY_HTTPS_PORT:-8443}; fi
-edge_start edge "$http" "$https" "${backends[@]}"
-process_await edge 30 "in touch with the service" \
-  curl -sSf -o /dev/null --max-time 2 "http://127.0.0.1:$(port_of "$LOCAL/edge/ports" http)/healthz"
+edge_start edge "$http" "$https" "${backends[@]}" "$(port_of "$STATE/onboarding.port" grpc)=$ONBOARDING_PATHS"
+# The one is auth's, the other onboarding's.
+for path in healthz api/health; do
+  process_await edge 30 "in touch with the services" \
+    curl -sSf -o /dev/null --max-time 2 "http://127.0.0.1:$(port_of "$LOCAL/edge/ports" http)/$path"
+done
 
 addresses >"$LOCAL/run.env"
 step "walkthrough"

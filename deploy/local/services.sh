@@ -146,6 +146,10 @@ onboarding_announce() {
   printf 'tls=%s\n' "$(reserved_port)" >"$STATE/onboarding.port.last"
 }
 
+# What an edge sends to onboarding: all that others may call there. deploy/README.md has the same for other proxies.
+ONBOARDING_PATHS=/onboarding/:/transcribe/:/voice/:/api/settings/voice-reclone:/api/identity/voice-clips/:/api/health:/health:/test
+ONBOARDING_PATHS+=:/parley.onboarding.v1.OnboardingService/:/parley.onboarding.v1.IdentityService/:/parley.onboarding.v1.VoiceService/
+
 # Onboarding, with OpenAI and ElevenLabs as the sandbox has them. Where auth-1 goes, it has nobody to ask: it is one of two.
 onboarding_environment() { # NAME H2C-PORT TLS-PORT ADMIN-PORT
   printf '%s\n' \
@@ -169,6 +173,7 @@ onboarding_environment() { # NAME H2C-PORT TLS-PORT ADMIN-PORT
     "PARLEY_ONBOARDING_OPENAI_IDEMPOTENCY_HEADER=Idempotency-Key" \
     "PARLEY_ONBOARDING_ELEVENLABS_BASE_URL=$SANDBOX_URL/elevenlabs" \
     "PARLEY_ONBOARDING_ELEVENLABS_API_KEY=xi-sandbox" \
+    "PARLEY_ONBOARDING_TRUSTED_PROXIES=127.0.0.0/8" \
     "PARLEY_ONBOARDING_BLOBS_DIRECTORY=$STATE/recordings" \
     "PARLEY_ONBOARDING_JOBS_POLL=200ms"
 }
