@@ -28,9 +28,6 @@ public struct AudioFileWriter: ~Copyable, Sendable {
   /// Nothing yet.
   public init() {}
 
-  /// How many bytes there were so far.
-  public var count: Int { content.count }
-
   /// Takes the next bytes.
   public mutating func append(_ bytes: [UInt8]) { content.append(bytes) }
 

@@ -62,11 +62,7 @@ public struct AudioTools: Sendable {
     _ read: @escaping @Sendable (inout Result, UnsafeRawBufferPointer) -> Bool
   ) async throws(AudioError) -> Result {
     try check(file)
-    let process = LimitedProcess(
-      ffmpeg,
-      ["-nostdin", "-threads", "1"] + Self.input(file.format)
-        + ["-map", "0:a:0", "-vn", "-sn", "-dn", "-ac", "1", "-ar", "16000", "-f", "s16le", "pipe:1"],
-      limits: processLimits)
+    let process = ffmpeg(reading: file, ["-ac", "1", "-ar", "16000", "-f", "s16le", "pipe:1"])
     return try await run(process, file.content, into: result, read)
   }
 
@@ -77,19 +73,25 @@ public struct AudioTools: Sendable {
   public func repacked(_ file: AudioFile) async throws(AudioError) -> [UInt8] {
     try check(file)
     // In fragments of ten seconds: the beginning of any other MPEG-4 file is written last, and there is no going back in a pipe.
-    let process = LimitedProcess(
-      ffmpeg,
-      ["-nostdin", "-threads", "1"] + Self.input(file.format)
-        + [
-          "-map", "0:a:0", "-vn", "-sn", "-dn", "-c:a", "copy", "-bsf:a", "aac_adtstoasc", "-f", "mp4", "-movflags",
-          "+empty_moov+default_base_moof", "-frag_duration", "10000000", "pipe:1",
-        ],
-      limits: processLimits)
+    let process = ffmpeg(
+      reading: file,
+      [
+        "-c:a", "copy", "-bsf:a", "aac_adtstoasc", "-f", "mp4", "-movflags", "+empty_moov+default_base_moof", "-frag_duration",
+        "10000000", "pipe:1",
+      ])
     let limit = limits.fileSize
     return try await run(process, file.content, into: [UInt8]()) { output, chunk in
       output.append(contentsOf: chunk)
       return output.count <= limit
     }
+  }
+
+  /// `ffmpeg` that makes something of a file's sound alone.
+  private func ffmpeg(reading file: AudioFile, _ arguments: [String]) -> LimitedProcess {
+    LimitedProcess(
+      ffmpeg,
+      ["-nostdin", "-threads", "1"] + Self.input(file.format) + ["-map", "0:a:0", "-vn", "-sn", "-dn"] + arguments,
+      limits: processLimits)
   }
 
   private func check(_ file: AudioFile) throws(AudioError) {

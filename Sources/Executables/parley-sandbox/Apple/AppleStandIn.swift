@@ -7,16 +7,8 @@ import Synchronization
 /// Apple as far as the services know it: published keys, identity tokens of any person, its token endpoints, and notifications.
 final class AppleStandIn: Sendable {
   private struct State {
-    /// Made when they are first needed: that takes a while, and most who start a sandbox never ask.
-    var made: PublishedKeys?
+    var keys = MadeWhenNeeded { PublishedKeys(try .generate(.rs256)) }
     var grants = IssuedGrants()
-
-    mutating func keys() throws -> PublishedKeys {
-      if let made { return made }
-      let keys = PublishedKeys(try .generate(.rs256))
-      made = keys
-      return keys
-    }
   }
 
   static let keysPath = "/apple/auth/keys"
@@ -51,12 +43,7 @@ final class AppleStandIn: Sendable {
   /// Signs with a new key from now on. Making it takes a while: not to be called on a loop.
   func rotateKeys(withdrawingOld: Bool) throws -> PublishedKeys {
     let key = try SigningKey.generate(.rs256)
-    return try state.withLock { state in
-      var keys = try state.keys()
-      keys.rotate(to: key, withdrawingOld: withdrawingOld)
-      state.made = keys
-      return keys
-    }
+    return try state.withLock { try $0.keys.change { $0.rotate(to: key, withdrawingOld: withdrawingOld) } }
   }
 
   /// An identity token as it is wished for, valid or not, and the authorization code that came with it.
@@ -77,13 +64,14 @@ final class AppleStandIn: Sendable {
   var grants: JSONValue { state.withLock { $0.grants.json } }
 
   private func sign(_ wish: WishedToken) throws -> String {
-    try wish.token(signedBy: state.withLock { try $0.keys().current }, now: now())
+    try wish.token(signedBy: state.withLock { try $0.keys.value().current }, now: now())
   }
 
   // MARK: Answers
 
   private func publishedKeys() throws -> HTTPServerResponse {
-    .json(200, try state.withLock { try $0.keys().document }, headers: [("cache-control", "public, max-age=\(keyLifetime)")])
+    let keys = try state.withLock { try $0.keys.value() }
+    return .json(200, keys.document, headers: [("cache-control", "public, max-age=\(keyLifetime)")])
   }
 
   private func token(_ request: HTTPServerRequest) throws -> HTTPServerResponse {
@@ -113,7 +101,7 @@ final class AppleStandIn: Sendable {
       "iss": .string(IdentityTokenRequest.issuer), "aud": .string(clientID), "sub": .string(owner.subject),
       "iat": .number(JSONNumber(now)), "exp": .number(JSONNumber(now + IdentityTokenRequest.lifetime)),
     ]
-    answer["id_token"] = .string(try state.withLock { try $0.keys().current }.sign(claims: claims))
+    answer["id_token"] = .string(try state.withLock { try $0.keys.value().current }.sign(claims: claims))
     return .json(.object(answer))
   }
 

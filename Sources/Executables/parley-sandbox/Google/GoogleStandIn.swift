@@ -7,26 +7,11 @@ import Synchronization
 /// Google as far as the services know it: published keys, ID tokens of any person, and the token endpoint.
 final class GoogleStandIn: Sendable {
   private struct State {
-    /// Made when they are first needed: that takes a while, and most who start a sandbox never ask. So is the account's key.
-    var made: PublishedKeys?
-    var madeAccount: ServiceAccount?
+    var keys = MadeWhenNeeded { PublishedKeys(try .generate(.rs256)) }
+    var account = MadeWhenNeeded { try ServiceAccount() }
     var settings: GoogleSettings
     /// `https://localhost:PORT` and its other spellings; the first is the one that documents name.
     var origins: [String] = []
-
-    mutating func keys() throws -> PublishedKeys {
-      if let made { return made }
-      let keys = PublishedKeys(try .generate(.rs256))
-      made = keys
-      return keys
-    }
-
-    mutating func account() throws -> ServiceAccount {
-      if let madeAccount { return madeAccount }
-      let account = try ServiceAccount()
-      madeAccount = account
-      return account
-    }
   }
 
   private static let discoveryPath = "/google/.well-known/openid-configuration"
@@ -77,17 +62,12 @@ final class GoogleStandIn: Sendable {
   /// Signs with a new key from now on. Making it takes a while: not to be called on a loop.
   func rotateKeys(withdrawingOld: Bool) throws -> PublishedKeys {
     let key = try SigningKey.generate(.rs256)
-    return try state.withLock { state in
-      var keys = try state.keys()
-      keys.rotate(to: key, withdrawingOld: withdrawingOld)
-      state.made = keys
-      return keys
-    }
+    return try state.withLock { try $0.keys.change { $0.rotate(to: key, withdrawingOld: withdrawingOld) } }
   }
 
   /// An ID token as it is wished for, valid or not.
   func idToken(_ wish: WishedToken) throws -> String {
-    try wish.token(signedBy: state.withLock { try $0.keys().current }, now: now())
+    try wish.token(signedBy: state.withLock { try $0.keys.value().current }, now: now())
   }
 
   /// The key file of the service account; its `token_uri` leads here.
@@ -97,14 +77,14 @@ final class GoogleStandIn: Sendable {
 
   /// The one service account that the token endpoint knows.
   var account: ServiceAccount {
-    get throws { try state.withLock { try $0.account() } }
+    get throws { try state.withLock { try $0.account.value() } }
   }
 
   // MARK: Answers
 
   /// The keys that the world can see.
   var publishedKeys: JWKSet {
-    get throws { JWKSet(try state.withLock { try $0.keys().published.map(\.publicKey) }) }
+    get throws { JWKSet(try state.withLock { try $0.keys.value().published.map(\.publicKey) }) }
   }
 
   private var origin: String { state.withLock { $0.origins.first ?? "" } }
@@ -118,7 +98,7 @@ final class GoogleStandIn: Sendable {
   }
 
   private func certs() throws -> HTTPServerResponse {
-    let (keys, settings) = try state.withLock { (try $0.keys(), $0.settings) }
+    let (keys, settings) = try state.withLock { (try $0.keys.value(), $0.settings) }
     let lifetime = "public, max-age=\(settings.certsMaxAge), must-revalidate, no-transform"
     return .json(200, keys.document, headers: [("cache-control", lifetime)])
   }

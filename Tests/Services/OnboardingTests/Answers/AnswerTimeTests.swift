@@ -17,18 +17,20 @@ struct AnswerTimeTests {
     PostgreSQL.Timestamp(microseconds: world.parley.clock.unixSeconds * 1_000_000).description
   }
 
+  /// Whether an answer to step 3 gives way to the one that is there.
+  private static func save(_ answer: OnboardingAnswer, _ world: OnboardingWorld, _ options: CallOptions) async throws -> Bool {
+    try await world.client.saveAnswer(.init(step: 3, answer: answer), options: options).isSuperseded
+  }
+
   @Test("An answer that says it was given in the future gives way to whatever comes after it, one by one or claimed")
   func future() async throws {
     try await OnboardingWorld.with { world in
       let ana = try await world.signIn("ana")
       let options = OnboardingWorld.options(ana)
-      func save(_ answer: OnboardingAnswer) async throws -> Bool {
-        try await world.client.saveAnswer(.init(step: 3, answer: answer), options: options).isSuperseded
-      }
-      #expect(try await save(.written("Ana of 2099", at: "2099-01-05T10:00:00Z")) == false)
+      #expect(try await Self.save(.written("Ana of 2099", at: "2099-01-05T10:00:00Z"), world, options) == false)
       world.parley.clock.advance(by: .seconds(60))
-      #expect(try await save(.written("Ana", at: Self.now(world))) == false)
-      #expect(try await save(.written("Ana of 2098", at: "2098-01-05T10:00:00Z")) == false)
+      #expect(try await Self.save(.written("Ana", at: Self.now(world)), world, options) == false)
+      #expect(try await Self.save(.written("Ana of 2098", at: "2098-01-05T10:00:00Z"), world, options) == false)
       world.parley.clock.advance(by: .seconds(60))
       let key = String(repeating: "k", count: 32)
       let state = OnboardingState(responses: ["3": .written("Anna", at: Self.now(world))])
@@ -43,17 +45,14 @@ struct AnswerTimeTests {
     try await OnboardingWorld.with { world in
       let ana = try await world.signIn("ana")
       let options = OnboardingWorld.options(ana)
-      func save(_ answer: OnboardingAnswer) async throws -> Bool {
-        try await world.client.saveAnswer(.init(step: 3, answer: answer), options: options).isSuperseded
-      }
       let moment = Self.now(world)
-      #expect(try await save(.written("Ana", at: moment)) == false)
+      #expect(try await Self.save(.written("Ana", at: moment), world, options) == false)
       try await world.parley.withDatabase { database in
         _ = try await database.execute("update onboarding.answer set answered_at = '2099-01-05T10:00:00Z'")
       }
-      #expect(try await save(.written("An", at: "2026-01-05T10:00:00Z")))
+      #expect(try await Self.save(.written("An", at: "2026-01-05T10:00:00Z"), world, options))
       world.parley.clock.advance(by: .seconds(60))
-      #expect(try await save(.written("Anna", at: Self.now(world))) == false)
+      #expect(try await Self.save(.written("Anna", at: Self.now(world)), world, options) == false)
     }
   }
 }
