@@ -30,6 +30,7 @@ final class RememberedTokens: Sendable {
     let field: [UInt8]
     let caller: Caller
     let expiry: Int64
+    let judgedAt: Int64
     let keyGeneration: UInt64
     /// Of the revocations: until it changes, the session is known to be alive.
     var revision: UInt64
@@ -77,7 +78,9 @@ final class RememberedTokens: Sendable {
         (entry, isYoung) = (found, false)
       }
       guard entry.isFor(field) else { return nil }
-      // As the full check takes it; what has died since is judged by that again.
+      // As the full check takes it; what has died since is judged by that again, and so is what was judged later than it is now: it
+      // may not be issued or valid yet.
+      guard now >= entry.judgedAt else { return nil }
       guard entry.keyGeneration == generation, now <= entry.expiry + leeway, leeway > 0 || now < entry.expiry else { return nil }
       let isKnownAlive = entry.revision == revision
       if !isKnownAlive {
@@ -89,9 +92,10 @@ final class RememberedTokens: Sendable {
     }
   }
 
-  func remember(_ field: String, _ caller: Caller, expiry: Int64, generation: UInt64, revision: UInt64) {
+  func remember(_ field: String, _ caller: Caller, expiry: Int64, judgedAt: Int64, generation: UInt64, revision: UInt64) {
     let bytes = Array(field.utf8)
-    let entry = Entry(field: bytes, caller: caller, expiry: expiry, keyGeneration: generation, revision: revision)
+    let entry = Entry(
+      field: bytes, caller: caller, expiry: expiry, judgedAt: judgedAt, keyGeneration: generation, revision: revision)
     state.withLock { insert(bytes.withUnsafeBytes { Tail($0) }, entry, into: &$0) }
   }
 

@@ -10,7 +10,8 @@ public import Telemetry
 /// service.
 ///
 /// A token that was verified is remembered by the loop that did it, for as long as the keys stay the same; its expiry, and whether its
-/// session has ended, are looked at for every call. A call with such a token costs no signature and never waits.
+/// session has ended, are looked at for every call, and all of it where the clock was set back since. A call with such a token costs no
+/// signature and never waits.
 public final class SessionAuthenticator: Authenticator {
   private let policy: SessionPolicy
   private let verification: VerificationPolicy
@@ -78,11 +79,13 @@ public final class SessionAuthenticator: Authenticator {
   public func caller(presenting authorization: String?) async throws(RPCError) -> Caller {
     do throws(Refused) {
       guard let authorization, let token = BearerField.token(in: authorization) else { throw Refused(.missingAuthorization) }
-      let (entry, generation) = try await verified(token)
+      let judgedAt = clock.unixSeconds
+      let (entry, generation) = try await verified(token, at: judgedAt)
       // Read before the session is asked after: what ends in between has another number.
       let revision = revocations.revision
       if let ending = try await ending(of: entry.caller, isCurrent: revision != nil) { throw Refused(.ended(ending)) }
-      cache.remember(authorization, entry.caller, expiry: entry.expiry, generation: generation, revision: revision ?? 0)
+      cache.remember(
+        authorization, entry.caller, expiry: entry.expiry, judgedAt: judgedAt, generation: generation, revision: revision ?? 0)
       return entry.caller
     } catch {
       count(error)
@@ -107,10 +110,10 @@ public final class SessionAuthenticator: Authenticator {
   }
 
   private func verified(
-    _ token: Substring
+    _ token: Substring, at now: Int64
   ) async throws(Refused) -> (entry: (caller: Caller, expiry: Int64), generation: UInt64) {
     let unverified: UnverifiedToken
-    do { unverified = try UnverifiedToken(parsing: Array(token.utf8), policy: verification, now: clock.unixSeconds) } catch {
+    do { unverified = try UnverifiedToken(parsing: Array(token.utf8), policy: verification, now: now) } catch {
       throw Refused(error)
     }
     let set = try await held { () async throws(SessionKeysUnavailable) in try await keys.current() }

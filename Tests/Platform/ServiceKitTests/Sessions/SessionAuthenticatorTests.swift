@@ -261,6 +261,23 @@ struct SessionAuthenticatorTests {
     #expect(try await door.call([field]).atOnce)
   }
 
+  @Test(
+    "B-48: a remembered token is judged anew where the clock was set back, and taken again when that is right",
+    arguments: ["iat", "nbf"])
+  func rememberedTokenOfTheFuture(claim: String) async throws {
+    let door = try Door()
+    let field = "Bearer \(try door.token([(claim, .number(JSONNumber(Self.now)))]))"
+    #expect(try await !door.call([field]).atOnce)
+    #expect(try await door.call([field]).atOnce)
+    door.clock.withLock { $0 -= 60 }
+    #expect(try await !door.call([field]).atOnce)
+    #expect(try await door.call([field]).atOnce)
+    door.clock.withLock { $0 -= 1 }
+    #expect(await door.refusal([field])?.reason == "INVALID_ACCESS_TOKEN")
+    door.clock.withLock { $0 += 61 }
+    #expect(try await door.call([field]).caller != nil)
+  }
+
   @Test("Without keys the answer is UNAVAILABLE, not a refusal of the token")
   func noKeys() async throws {
     let door = try Door()
@@ -274,7 +291,7 @@ struct SessionAuthenticatorTests {
     let door = try Door(remembered: 8)
     let cache = RememberedTokens(capacity: 8)
     let caller = Caller(userID: Self.user, sessionID: Self.session, app: "a", authenticatedAt: 0)
-    for number in 0..<1000 { cache.remember("\(number)", caller, expiry: Self.now, generation: 1, revision: 1) }
+    for number in 0..<1000 { cache.remember("\(number)", caller, expiry: Self.now, judgedAt: 0, generation: 1, revision: 1) }
     #expect(cache.count <= 8)
     #expect(cache.caller("999", at: Self.now, 60, 1, 1) { _ in nil } == caller)
     #expect(cache.caller("0", at: Self.now, 60, 1, 1) { _ in nil } == nil)
