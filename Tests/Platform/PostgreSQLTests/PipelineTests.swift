@@ -33,6 +33,15 @@ struct PipelineTests {
     #expect(describe(pipeline.handle(.sync)) == "segmentEnded")
   }
 
+  @Test("A PREPARE for one read alone changes nothing that others know")
+  func prepareAlone() {
+    for (event, action) in [(Pipeline<Int>.Event.success, "none"), (.aborted, "none"), (.failure, "fail(1, unprepared: nil)")] {
+      var pipeline = Pipeline<Int>()
+      pipeline.sent(.prepare(statement: nil, 1, isRead: true))
+      #expect(describe(pipeline.handle(event)) == action)
+    }
+  }
+
   @Test("A transaction is answered by its sync, also when the commit itself fails")
   func commit() {
     var pipeline = Pipeline<Int>()

@@ -117,14 +117,15 @@ struct ReadTests {
         try await withThrowingTaskGroup(of: Bool.self) { group in
           for number in 0..<600 {
             let fails = number % (600 / errors) == 0
+            let failsWhileItRuns = number / (600 / errors) % 2 == 0
             group.addTask(executorPreference: test.group.loops[0]) {
               if fails {
                 // Fails while it runs; and, with a statement of its own, while it is prepared.
                 let error =
-                  number % 2 == 0
+                  failsWhileItRuns
                   ? await databaseError { let _: Int? = try await database.reads.row("select 1 / \(0 * number)") }
                   : await databaseError { let _: Int? = try await database.reads.row("select nonsense + \(number)") }
-                return error?.sqlState?.rawValue == (number % 2 == 0 ? "22012" : "42703")
+                return error?.sqlState?.rawValue == (failsWhileItRuns ? "22012" : "42703")
               }
               return try await database.reads.value("select \(number) + 1") == number + 1
             }

@@ -70,9 +70,13 @@ final class Connection: DescriptorHandler, EndOfTickWork, @unchecked Sendable {
   func send(read request: Request) {
     guard let query = request.query else { return assertionFailure("a read without a query") }
     if pipeline.isIdle { startStallWatch() }
-    send(query, of: request, isRead: true)
-    // Aborted twice: two neighbours failed. It gets a segment of its own, so that n failures cost O(n), not O(n²).
-    if request.abortions >= 2 { sync(nil) } else { needsSync = true }
+    if request.standsAlone {
+      sendAlone(query, of: request)
+      sync(nil)
+    } else {
+      send(query, of: request, isRead: true)
+      needsSync = true
+    }
     schedule()
   }
 
@@ -98,16 +102,34 @@ final class Connection: DescriptorHandler, EndOfTickWork, @unchecked Sendable {
   private func send(_ query: borrowing Query, of request: Request, isRead: Bool) {
     let index = statements.index(of: query)
     let name = statements[index].name
-    if !statements[index].isSent {
-      statements.markSent(index)
-      counters?.prepared.increment(by: 1)
-      let types = query.parameterTypes.map(\.rawValue)
-      let isSent = pointer.map { PQsendPrepare($0, name, query.text, Int32(types.count), types) } == 1
+    if statements[index].state == .unknown {
+      statements.mark(index, .sent)
+      prepare(query, as: name)
       pipeline.sent(.prepare(statement: index, request, isRead: isRead))
-      if !isSent { failSoon("sending a statement failed") }
     }
-    let isSent = pointer.map { arguments.send(query, as: name, on: $0) } ?? false
+    execute(query, as: name)
     pipeline.sent(isRead ? .read(request) : .step(request))
+  }
+
+  /// Sends a read that relies on nobody's PREPARE: what the server is not known to have it prepares for itself, under the empty
+  /// name, which the next one takes over.
+  private func sendAlone(_ query: borrowing Query, of request: Request) {
+    if statements.isPrepared(query) { return send(query, of: request, isRead: true) }
+    prepare(query, as: "")
+    pipeline.sent(.prepare(statement: nil, request, isRead: true))
+    execute(query, as: "")
+    pipeline.sent(.read(request))
+  }
+
+  private func prepare(_ query: borrowing Query, as name: UnsafePointer<CChar>) {
+    counters?.prepared.increment(by: 1)
+    let types = query.parameterTypes.map(\.rawValue)
+    let isSent = pointer.map { PQsendPrepare($0, name, query.text, Int32(types.count), types) } == 1
+    if !isSent { failSoon("sending a statement failed") }
+  }
+
+  private func execute(_ query: borrowing Query, as name: UnsafePointer<CChar>) {
+    let isSent = pointer.map { arguments.send(query, as: name, on: $0) } ?? false
     if !isSent { failSoon("sending a statement failed") }
   }
 
@@ -233,14 +255,13 @@ final class Connection: DescriptorHandler, EndOfTickWork, @unchecked Sendable {
       handedOut += 1
       return owner.connection(self, didAnswer: request, result)
     case .collect(let request): return request.collect(result)
-    case .none, .prepared, .segmentEnded: break
-    case .unprepared(let statement): statements.markUnsent(statement)
+    case .none, .segmentEnded: break
+    case .prepared(let statement): statements.mark(statement, .prepared)
+    case .unprepared(let statement): statements.mark(statement, .unknown)
     case .fail(let request, let statement): fail(request, statement, DatabaseError(from: result))
-    case .resend(let request):
-      request.abortions += 1
-      if request.isAwaited { send(read: request) } else { owner.connection(self, didFail: request, Self.unheard) }
+    case .resend(let request): resend(request)
     case .collectFailure(let request, let statement):
-      if let statement { statements.markUnsent(statement) }
+      if let statement { statements.mark(statement, .unknown) }
       if request.failure == nil { request.failure = DatabaseError(from: result) }
     case .finish(let request): finish(request)
     case .violation: fail(DatabaseError(.connectionLost, "the server answered what was not asked"))
@@ -248,12 +269,23 @@ final class Connection: DescriptorHandler, EndOfTickWork, @unchecked Sendable {
     PQclear(result)
   }
 
+  /// Sends a read again that a neighbour's error kept from running.
+  private func resend(_ request: Request) {
+    request.abortions += 1
+    if request.isAwaited { send(read: request) } else { owner.connection(self, didFail: request, Self.unheard) }
+  }
+
   private func fail(_ request: Request, _ statement: Int?, _ error: DatabaseError) {
-    if let statement { statements.markUnsent(statement) }
-    if error.isStaleStatement && request.attempts == 0 && request.isAwaited, let query = request.query {
-      statements.forget(query)
-      request.attempts += 1
-      return send(read: request)
+    if let statement { statements.mark(statement, .unknown) }
+    if let query = request.query, error.isStaleStatement, request.isAwaited {
+      // The PREPARE that it relied on, in a segment before its own, was aborted there.
+      let neverRan = error.sqlState == .invalidStatementName && !statements.isPrepared(query) && !request.standsAlone
+      if neverRan { return resend(request) }
+      if request.attempts == 0 {
+        statements.forget(query)
+        request.attempts += 1
+        return send(read: request)
+      }
     }
     owner.connection(self, didFail: request, error)
   }

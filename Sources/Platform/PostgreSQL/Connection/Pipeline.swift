@@ -7,8 +7,8 @@
 struct Pipeline<Request> {
   /// One thing sent.
   enum Entry {
-    /// A PREPARE, for the request that follows.
-    case prepare(statement: Int, Request, isRead: Bool)
+    /// A PREPARE, for the request that follows; without a statement when it is for that request alone.
+    case prepare(statement: Int?, Request, isRead: Bool)
     case read(Request)
     case step(Request)
     /// The end of a segment; with the request that owns it, if any.
@@ -65,8 +65,8 @@ struct Pipeline<Request> {
     if case .sync(let owner) = head, case .failure = event { return owner.map { .collectFailure($0, unprepared: nil) } ?? .none }
     _ = entries.popFirst()
     switch (head, event) {
-    case (.prepare(let statement, _, _), .success): return .prepared(statement: statement)
-    case (.prepare(let statement, _, _), .aborted): return .unprepared(statement: statement)
+    case (.prepare(let statement, _, _), .success): return statement.map { .prepared(statement: $0) } ?? .none
+    case (.prepare(let statement, _, _), .aborted): return statement.map { .unprepared(statement: $0) } ?? .none
     case (.prepare(let statement, let request, isRead: true), .failure):
       isReadAnswered = true
       return .fail(request, unprepared: statement)

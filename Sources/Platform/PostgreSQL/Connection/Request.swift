@@ -62,6 +62,10 @@ final class Request: @unchecked Sendable {
   /// Whether a task still waits for the answer.
   var isAwaited: Bool { continuation != nil }
 
+  /// Whether a read gets a segment of its own: it was aborted twice, and two neighbours that failed are enough. So n failures cost
+  /// O(n), not O(n²).
+  var standsAlone: Bool { abortions >= 2 }
+
   /// Suspends the calling task, which must run on the loop, until somebody calls ``resume(_:)``.
   ///
   /// `start` queues the request; it is not called when the task is cancelled already.

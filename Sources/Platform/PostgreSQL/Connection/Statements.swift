@@ -7,10 +7,17 @@ internal import Glibc
 /// simply be prepared again under another name.
 struct Statements: ~Copyable {
   struct Entry {
+    enum State {
+      case unknown
+      /// A PREPARE is on its way. Those sent later may rely on it, and are sent again when an error before it aborts it.
+      case sent
+      case prepared
+    }
+
     /// The name as a C string.
     let name: UnsafeMutablePointer<CChar>
-    /// Whether a PREPARE has been sent; those sent later may rely on it.
-    var isSent = false
+    /// What the server has, as far as its answers go.
+    var state = State.unknown
   }
 
   private var entries: [Entry] = []
@@ -29,11 +36,14 @@ struct Statements: ~Copyable {
 
   subscript(index: Int) -> Entry { entries[index] }
 
-  mutating func markSent(_ index: Int) { entries[index].isSent = true }
+  mutating func mark(_ index: Int, _ state: Entry.State) { entries[index].state = state }
 
-  /// The PREPARE did not happen.
-  mutating func markUnsent(_ index: Int) { entries[index].isSent = false }
+  /// Whether the server has said that it has the statement which the query would be sent by now.
+  func isPrepared(_ query: borrowing Query) -> Bool { indices[query.identity].map { entries[$0].state == .prepared } ?? false }
 
-  /// The server no longer has the statement, or not in a form that can be used: the next use prepares another.
-  mutating func forget(_ query: borrowing Query) { indices[query.identity] = nil }
+  /// The server no longer has the statement, or not in a form that can be used: the next use prepares another. One whose PREPARE
+  /// is still on its way is another already.
+  mutating func forget(_ query: borrowing Query) {
+    if isPrepared(query) { indices[query.identity] = nil }
+  }
 }
