@@ -33,7 +33,7 @@ struct StatementTests {
     }
   }
 
-  @Test("A statement that cannot be prepared answers each of its reads with its error, at the price of one PREPARE for each")
+  @Test("A statement that cannot be prepared answers each of its reads with its error, for at most three PREPAREs each")
   func broken() async throws {
     try await TestDatabase.with { test in
       try await test.open({ $0.readTimeout = .seconds(10) }) { database in
@@ -46,9 +46,10 @@ struct StatementTests {
         }
         for task in tasks { #expect(await task.value) }
         let prepared = database.statistics.prepared
-        #expect(prepared <= 2 + 2 + 40, "\(prepared)")
+        // Of each of the sixty and of the one that fails; in turns, one answer a turn, it would be some eight hundred.
+        #expect(prepared <= 3 * 61, "\(prepared)")
         let names: Int? = try await database.reads.row("select count(*) from pg_prepared_statements where name <> ''")
-        #expect(names == 3, "the one that fails, the one that adds, and this")
+        #expect(names ?? 0 <= 3, "the one that fails, the one that adds, and this")
       }
     }
   }

@@ -208,6 +208,17 @@ struct RetryTests {
       #expect(try await world.submissionJobs() == 0, "a round would find nobody to ask")
       // Long after the last round would have been.
       world.parley.clock.advance(by: .seconds(30 * 86_400))
+      // Somebody for whom a job is live already, which may be past the parts that wait.
+      let ben = try await world.signIn("ben")
+      _ = try await world.client.complete(
+        .init(state: try OnboardingWorld.record(voices: 2, variant: 1)), options: OnboardingWorld.options(ben))
+      try await world.execute([
+        """
+        insert into onboarding.job (id, queue, kind, version, priority, unique_key, user_id, payload, max_attempts, due_at, enqueued_at)
+        select gen_random_uuid(), 'default', 'onboarding.process', 1, 0, id || '/1', user_id, '', 1, 'infinity', created_at
+        from onboarding.submission where user_id = \(ben.userID.description)::uuid
+        """
+      ])
       let scratch = try ScratchFolder()
       var (settings, _) = try OnboardingWorld.settings(world.parley, world.sandbox, in: scratch)
       settings["BLOBS_DIRECTORY"] = world.folder
@@ -217,8 +228,13 @@ struct RetryTests {
         try await eventually(atMost: .seconds(60)) {
           try await world.value("select state from onboarding.voice", as: String.self) == "ready"
         }
-        #expect(try await Self.states(world) == Array(repeating: "done ", count: 6))
-        #expect(try await world.value("select failure from onboarding.identity", as: String.self) == "")
+        #expect(
+          try await Self.states(world)
+            == Array(repeating: "done ", count: 6) + Array(repeating: "failed not_configured", count: 2))
+        let failures: [String]? = try await world.value("select array_agg(failure order by failure) from onboarding.identity")
+        #expect(failures == ["", "not_configured"])
+        try await world.execute(["delete from onboarding.job where due_at = 'infinity'"])
+        try await eventually(atMost: .seconds(60)) { try await Self.states(world) == Array(repeating: "done ", count: 8) }
       }
       withExtendedLifetime(scratch) {}
     }

@@ -1,5 +1,6 @@
 import AuthDomain
 import EventLoop
+import JOSE
 import JSON
 import MessagesCore
 import Outbound
@@ -99,6 +100,40 @@ struct WorkTests {
       #expect(paid["paid"]?.int64 == 2 && paid["paidTwice"]?.int64 == 0, "\(paid)")
       #expect(try await world.value("select count(*) from onboarding.dead_job", as: Int64.self) == 0)
       #expect(try await world.value("select count(*) from onboarding.recording where state = 'done'", as: Int64.self) == 2)
+    }
+  }
+
+  @Test("What an operator wants done while an operator's job is past it is done after that")
+  func askedAgain() async throws {
+    try await OnboardingWorld.with(Self.settings) { world in
+      let ana = try await world.signIn("ana")
+      var state = try OnboardingWorld.record(voices: 2)
+      // 300 ms, and loud: nobody is asked for its words. In the other the provider hears nobody.
+      state.responses["2"]?.value = .spoken(SpokenFiles.tone(bytes: 44 + 9_600), as: "audio/wav")
+      let murmur = try #require(try OnboardingWorld.recordings(in: state)[5])
+      let hash = Hexadecimal.text(SHA256.digest(murmur))
+      try await world.sandbox.control(.post, "openai/transcripts", ["sha256": .string(hash), "silent": true])
+      _ = try await world.client.complete(.init(state: state), options: OnboardingWorld.options(ana))
+      @Sendable func states() async throws -> [String]? {
+        try await world.value("select array_agg(state order by state) from onboarding.recording")
+      }
+      func retry() async throws -> Int64? {
+        try await world.post(
+          "/debug/onboarding/retry-transcription/\(ana.userID)", [], as: nil, ["X-Debug-Access": OnboardingWorld.debugToken]
+        ).body["recordings"]?.int64
+      }
+      #expect(try await states() == ["no_speech", "too_short"])
+      try await Self.hold(world, Self.transcribing)
+      #expect(try await retry() == 2)
+      try await world.sandbox.awaitHeld(1)
+      try await eventually { try await states() == ["pending", "too_short"] }
+      // Asked for twice, it is still one job that follows.
+      for _ in 1...2 { #expect(try await retry() == 2) }
+      #expect(try await states() == ["pending", "pending"])
+      #expect(try await world.submissionJobs() == 2)
+      try await world.sandbox.control(.delete, "hold")
+      try await Self.workToTheEnd(world)
+      #expect(try await states() == ["no_speech", "too_short"])
     }
   }
 

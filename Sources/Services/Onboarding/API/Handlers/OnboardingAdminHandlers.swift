@@ -12,6 +12,7 @@ struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
   let recordings: RecordingStore
   let identities: IdentityStore
   let voices: VoiceStore
+  let works: WorkStore
   let unfinished: UnfinishedStore
   let watch: SubmissionWatch
   let steps: StepCatalogues
@@ -125,8 +126,13 @@ struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
         let count = try await change(transaction)
         guard count > 0 else { return nil }
         let order = OnboardingJobs.Order(user: user, submission: newest.id, round: OnboardingJobs.operatorsRound)
-        let job = try OnboardingJobs.process.job(order, uniqueKey: "\(newest.id)/operator", user: user)
-        let made = try await jobs.enqueue(job, in: transaction)
+        var job = try OnboardingJobs.process.job(order, uniqueKey: "\(newest.id)/operator", user: user)
+        var made = try await jobs.enqueue(job, in: transaction)
+        if !made.isNew, try await works.holder(of: user, in: transaction)?.job == made.id {
+          // It is at work, perhaps past what was just opened: another one follows it.
+          job.uniqueKey = "\(newest.id)/operator/\(made.id)"
+          made = try await jobs.enqueue(job, in: transaction)
+        }
         log.info("an operator has onboarding tried again", metadata: ["user": "\(user)", "submission": "\(newest.id)"])
         return (count, made.isNew)
       }

@@ -62,9 +62,10 @@ struct OnboardingParts: Sendable {
     let quota = RecordingQuota(recordings: recordings, uploads: uploads)
     let journal = PipelineJournal(context.log, context.metrics)
     let keeping = AnswerKeeping(recordings: recordings, quota: quota, now: now)
+    let works = WorkStore()
     pipeline = SubmissionPipeline(
       database: database, answers: answers, recordings: recordings, submissions: submissions, identities: identities,
-      voices: voiceStore, works: WorkStore(), blobs: blobs, inspector: inspector, providers: providers, jobs: jobs,
+      voices: voiceStore, works: works, blobs: blobs, inspector: inspector, providers: providers, jobs: jobs,
       steps: catalogues, journal: journal, now: now)
     let watch = SubmissionWatch(submissions: submissions, hub: hub)
     onboarding = OnboardingHandlers(
@@ -94,7 +95,7 @@ struct OnboardingParts: Sendable {
       voices: voiceStore, recordings: recordings, submissions: submissions, blobs: blobs, jobs: jobs, now: now)
     self.recordings = RecordingDesk(database: database, recordings: recordings, blobs: blobs)
     admin = OnboardingAdminHandlers(
-      submissions: submissions, recordings: recordings, identities: identities, voices: voiceStore,
+      submissions: submissions, recordings: recordings, identities: identities, voices: voiceStore, works: works,
       unfinished: UnfinishedStore(database), watch: watch, steps: catalogues, jobs: jobs, log: context.log, now: now)
     own = OwnOnboardingData(
       database: database, store: OnboardingDataStore(database), recordings: recordings, voices: voiceStore,

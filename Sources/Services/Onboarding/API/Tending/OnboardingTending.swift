@@ -88,27 +88,40 @@ struct OnboardingTending: Sendable {
     }
   }
 
+  /// A job is live that would do what is to be woken, and may be past it.
+  private struct IsWorkedOn: Error {}
+
   /// Has done what a provider is there for by now that was not when it was asked. Rounds begin anew with it.
   private func wake(_ user: UUID, at now: Timestamp) async throws {
-    let isWoken = try await context.database.transaction { transaction in
-      // Who is doing something this moment is looked at next time, and so is who waits for an answer.
-      guard try await submissions.tryLock(user, in: transaction) else { return false }
-      let newest = try await submissions.newest(of: user, on: transaction)
-      guard newest == nil || newest?.doneAt != nil else { return false }
-      let woken = try await waiting.wake(user, parts, at: now, in: transaction)
+    do {
+      guard try await context.database.transaction({ try await wake(user, at: now, in: $0) }) else { return }
+      context.log.info("what waited for a provider is done now", metadata: ["user": "\(user)"])
+    } catch is IsWorkedOn {
+      // What it leaves waits still, as nothing was woken, and is looked at next time.
+    }
+  }
+
+  private func wake(_ user: UUID, at now: Timestamp, in transaction: Transaction) async throws -> Bool {
+    // Who is doing something this moment is looked at next time, and so is who waits for an answer.
+    guard try await submissions.tryLock(user, in: transaction) else { return false }
+    let newest = try await submissions.newest(of: user, on: transaction)
+    guard newest == nil || newest?.doneAt != nil else { return false }
+    let woken = try await waiting.wake(user, parts, at: now, in: transaction)
+    let job: NewJob
+    if woken.isEmpty {
       // Another copy has done it meanwhile.
-      guard !woken.isEmpty else { return false }
-      if let newest {
-        let order = OnboardingJobs.Order(user: user, submission: newest.id, round: 1)
-        _ = try await jobs.enqueue(
-          try OnboardingJobs.process.job(order, uniqueKey: "\(newest.id)/1", user: user), in: transaction)
-      } else if woken.contains(.voice) {
-        try await voices.begin(of: user, recloning: false, at: now, in: transaction)
-        _ = try await jobs.enqueue(try OnboardingJobs.clone(of: user), in: transaction)
-      }
+      return false
+    } else if let newest {
+      let order = OnboardingJobs.Order(user: user, submission: newest.id, round: 1)
+      job = try OnboardingJobs.process.job(order, uniqueKey: "\(newest.id)/1", user: user)
+    } else if woken.contains(.voice) {
+      try await voices.begin(of: user, recloning: false, at: now, in: transaction)
+      job = try OnboardingJobs.clone(of: user)
+    } else {
       return true
     }
-    if isWoken { context.log.info("what waited for a provider is done now", metadata: ["user": "\(user)"]) }
+    guard try await jobs.enqueue(job, in: transaction).isNew else { throw IsWorkedOn() }
+    return true
   }
 
   /// Sees to it that a submission has a job. One whose jobs die again and again, each of them having paid for the work anew, is given up.
