@@ -92,7 +92,9 @@ struct SessionAuthenticatorTests {
     func makeAuthenticator() -> SessionAuthenticator {
       SessionAuthenticator(
         SessionPolicy(issuer: "https://auth.example", audience: "parley"), keys: keys, revocations: feed,
-        rememberedPerLoop: remembered, loops: [], clock: WallClock { .seconds(self.clock.withLock { $0 }) }, metrics: metrics)
+        rememberedPerLoop: remembered, loops: [],
+        // What it makes is its own, and must not keep it.
+        clock: WallClock { [unowned self] in .seconds(clock.withLock { $0 }) }, metrics: metrics)
     }
 
     var authenticator: SessionAuthenticator {

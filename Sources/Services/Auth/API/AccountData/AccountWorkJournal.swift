@@ -5,25 +5,26 @@ internal import Logging
 internal import PostgreSQL
 internal import RPC
 internal import ServiceKit
-internal import Synchronization
 internal import Telemetry
 
 /// Tells log and metrics how exports and deletions go.
 final class AccountWorkJournal: Sendable {
   private let log: Logger
   private let metrics: PrometheusRegistry
-  private let overdue = Mutex<[AccountWork.Kind: Int]>([:])
+  private let overdue: [AccountWork.Kind: PrometheusGauge]
 
   init(_ log: Logger, _ metrics: PrometheusRegistry) {
     self.log = log
     self.metrics = metrics
-    for kind in AccountWork.Kind.allCases {
-      metrics.gauge(
+    let gauges = AccountWork.Kind.allCases.map { kind in
+      let gauge = metrics.gauge(
         "parley_account_work_overdue",
         help: "Exports and deletions that are not done though they were asked for longer ago than ACCOUNT_WORK_OVERDUE_AFTER.",
-        labels: [("kind", kind.rawValue)]
-      ) { [self] in Double(overdue.withLock { $0[kind] ?? 0 }) }
+        labels: [("kind", kind.rawValue)])
+      gauge.set(0)
+      return (kind, gauge)
     }
+    overdue = Dictionary(uniqueKeysWithValues: gauges)
   }
 
   func step(_ attempt: AccountWorkStore.Attempt, _ kind: AccountWork.Kind, _ outcome: String) {
@@ -56,7 +57,9 @@ final class AccountWorkJournal: Sendable {
       ])
   }
 
-  func overdue(_ counts: [AccountWork.Kind: Int]) { overdue.withLock { $0 = counts } }
+  func overdue(_ counts: [AccountWork.Kind: Int]) {
+    for (kind, gauge) in overdue { gauge.set(counts[kind] ?? 0) }
+  }
 
   /// Why a part failed, in a word that people may see.
   static func word(for error: any Error) -> String {
