@@ -9,6 +9,10 @@ PYTHON      ?= python3
 DESTDIR     ?=
 PREFIX      ?= /usr
 FILTER      ?=
+# Suites of Swift tests by their targets: only they and what they need are built and run.
+TARGETS     ?=
+comma       := ,
+SUITES       = ^($(subst $(comma),|,$(TARGETS)))\.
 MINUTES     ?= 10
 # What ships: the executables parley-NAME.
 SERVICES    ?= $(shell sed -nE 's/^([a-z]+) .*/\1/p' deploy/services)
@@ -54,8 +58,8 @@ run: deps ## Start everything on this machine, show that it works, and stay up u
 demo: deps ## The same, then stop; exits 0 when every step passed
 	@deploy/local/run.sh demo
 
-test: deps venv ## Unit and integration tests, then the outside clients (FILTER= passes a name pattern to the Swift tests)
-	@Tests/run.sh $(FILTER)
+test: deps venv ## Unit and integration tests, then the outside clients (FILTER= a name pattern, TARGETS=A,B some Swift suites)
+	@PARLEY_TESTS='$(TARGETS)' Tests/run.sh '$(or $(FILTER),$(if $(TARGETS),$(SUITES)))'
 
 property: deps venv ## Random interleavings of refreshing: a million on the state machine, 20,000 through three instances (SEED=)
 	@PARLEY_PROPERTY_RUNS=1000000 PARLEY_PROPERTY_INSTANCE_RUNS=20000 $(if $(SEED),PARLEY_PROPERTY_SEED=$(SEED)) \

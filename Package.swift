@@ -432,3 +432,23 @@ let package = Package(
       ]),
   ] + (isFuzzing ? [fuzzer] : [])
 )
+
+// `PARLEY_TESTS=RPCTests,HTTP2Tests` (`make test TARGETS=...`) leaves out what those suites do not need, so that a change is tried
+// without building all that depends on it.
+if let named = Context.environment["PARLEY_TESTS"], !named.isEmpty {
+  let byName = Dictionary(uniqueKeysWithValues: package.targets.map { ($0.name, $0) })
+  var kept: Set<String> = []
+  var pending = named.split(separator: ",").map(String.init)
+  while let name = pending.popLast() {
+    guard let target = byName[name] else { continue }
+    guard kept.insert(name).inserted else { continue }
+    for dependency in target.dependencies {
+      switch dependency {
+      case .targetItem(let name, _), .byNameItem(let name, _): pending.append(name)
+      default: break
+      }
+    }
+  }
+  package.targets.removeAll { !kept.contains($0.name) }
+  package.products.removeAll { !kept.contains($0.name) }
+}
