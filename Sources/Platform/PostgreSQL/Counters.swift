@@ -21,6 +21,7 @@ final class Counters: Sendable {
   let prepared = LoopCounter()
   let reconnects = LoopCounter()
   let slowReads = LoopCounter()
+  let waitingReads = LoopCounter()
   let inUse = LoopCounter()
   let waiting = LoopCounter()
   let poolConnections = LoopCounter()

@@ -1,6 +1,6 @@
 /// What a ``Database`` is doing and has done: a snapshot, readable from any thread.
 public struct DatabaseStatistics: Sendable, Hashable {
-  /// Statements sent since the start.
+  /// Statements sent since the start, each as often as it was sent.
   public var queries = 0
   /// Round trips that they took: syncs sent since the start.
   public var roundTrips = 0
@@ -10,6 +10,8 @@ public struct DatabaseStatistics: Sendable, Hashable {
   public var reconnects = 0
   /// Reads that were too slow for the shared connection and went to a pool.
   public var slowReads = 0
+  /// Reads that wait in memory, those that nobody awaits any more and that have not been met yet among them.
+  public var waitingReads = 0
   /// Pool connections at work.
   public var inUse = 0
   /// Pool connections open or being opened.
@@ -31,6 +33,7 @@ public struct DatabaseStatistics: Sendable, Hashable {
     prepared += counters.prepared.current
     reconnects += counters.reconnects.current
     slowReads += counters.slowReads.current
+    waitingReads += counters.waitingReads.current
     inUse += counters.inUse.current
     poolConnections += counters.poolConnections.current
     waiting += counters.waiting.current

@@ -6,13 +6,17 @@ import Testing
 /// What becomes of reads that rely on a PREPARE which others are still waiting for.
 @Suite("Statements that are prepared while others rely on them")
 struct StatementTests {
-  /// Starts `reads` on one tick of the loop, and waits until they have left with their sync.
+  /// Starts `reads` on one tick of the loop, and waits until they have left with their sync, or wait until two segments are no
+  /// longer on their way.
   private func sendSegment(
     _ database: Database, on loop: EventLoop, _ reads: [@Sendable () async -> Bool]
   ) async throws -> [Task<Bool, Never>] {
-    let before = database.statistics.roundTrips
+    let before = database.statistics
     let tasks = try await loop.perform { reads.map { read in Task(executorPreference: loop, operation: read) } }
-    try await eventually("the segment has left") { database.statistics.roundTrips > before }
+    try await eventually("the segment has left, or waits") {
+      let now = database.statistics
+      return now.roundTrips > before.roundTrips || now.waitingReads >= before.waitingReads + reads.count
+    }
     return tasks
   }
 

@@ -53,7 +53,7 @@ public struct DatabaseConfiguration: Sendable {
 
   /// The statement timeout on the shared read connection; a read that takes longer goes to the pool, once.
   public var readTimeout: Duration = .milliseconds(250)
-  /// How many reads of one loop may be on their way at once.
+  /// How many reads of one loop may wait in memory while two segments are on their way; one more is refused.
   public var pipelinedReadLimit = 16_384
   /// The most connections in the pool of one loop.
   public var poolSize = 4

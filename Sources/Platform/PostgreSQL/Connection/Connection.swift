@@ -66,18 +66,19 @@ final class Connection: DescriptorHandler, EndOfTickWork, @unchecked Sendable {
 
   // MARK: Sending
 
-  /// Sends one read; its sync follows at the end of the tick.
+  /// Sends one read; its sync follows at the end of the tick, or with ``endSegment()``.
   func send(read request: Request) {
     guard let query = request.query else { return assertionFailure("a read without a query") }
     if pipeline.isIdle { startStallWatch() }
-    if request.standsAlone {
-      sendAlone(query, of: request)
-      sync(nil)
-    } else {
-      send(query, of: request, isRead: true)
-      needsSync = true
-    }
+    counters?.queries.increment(by: 1)
+    if request.standsAlone { sendAlone(query, of: request) } else { send(query, of: request, isRead: true) }
+    needsSync = true
     schedule()
+  }
+
+  /// Ends the segment of the reads sent so far: an error of a later one does not touch them.
+  func endSegment() {
+    if needsSync { sync(nil) }
   }
 
   /// Sends the statements of a transaction (or of one step of it) and the sync that ends it.
@@ -255,7 +256,8 @@ final class Connection: DescriptorHandler, EndOfTickWork, @unchecked Sendable {
       handedOut += 1
       return owner.connection(self, didAnswer: request, result)
     case .collect(let request): return request.collect(result)
-    case .none, .segmentEnded: break
+    case .none: break
+    case .segmentEnded: owner.connectionDidEndSegment(self)
     case .prepared(let statement): statements.mark(statement, .prepared)
     case .unprepared(let statement): statements.mark(statement, .unknown)
     case .fail(let request, let statement): fail(request, statement, DatabaseError(from: result))
@@ -272,7 +274,11 @@ final class Connection: DescriptorHandler, EndOfTickWork, @unchecked Sendable {
   /// Sends a read again that a neighbour's error kept from running.
   private func resend(_ request: Request) {
     request.abortions += 1
-    if request.isAwaited { send(read: request) } else { owner.connection(self, didFail: request, Self.unheard) }
+    if request.isAwaited {
+      owner.connection(self, mustRepeat: request)
+    } else {
+      owner.connection(self, didFail: request, Self.unheard)
+    }
   }
 
   private func fail(_ request: Request, _ statement: Int?, _ error: DatabaseError) {
@@ -284,7 +290,7 @@ final class Connection: DescriptorHandler, EndOfTickWork, @unchecked Sendable {
       if request.attempts == 0 {
         statements.forget(query)
         request.attempts += 1
-        return send(read: request)
+        return owner.connection(self, mustRepeat: request)
       }
     }
     owner.connection(self, didFail: request, error)

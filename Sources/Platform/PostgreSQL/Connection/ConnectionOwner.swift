@@ -12,6 +12,12 @@ protocol ConnectionOwner: AnyObject {
   /// A read got an error that says something about itself.
   func connection(_ connection: Connection, didFail read: Request, _ error: DatabaseError)
 
+  /// A read did not run, for no fault of its own: it is to be sent again.
+  func connection(_ connection: Connection, mustRepeat read: Request)
+
+  /// A segment of reads has been answered, each of them.
+  func connectionDidEndSegment(_ connection: Connection)
+
   /// A transaction, step or script has ended; its results or its error are in the request.
   func connection(_ connection: Connection, didFinish request: Request)
 
@@ -20,5 +26,9 @@ protocol ConnectionOwner: AnyObject {
 }
 
 extension ConnectionOwner {
+  func connection(_ connection: Connection, mustRepeat read: Request) { connection.send(read: read) }
+
+  func connectionDidEndSegment(_ connection: Connection) {}
+
   func connection(_ connection: Connection, didHear channel: String, _ payload: String) {}
 }

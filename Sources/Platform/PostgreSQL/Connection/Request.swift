@@ -16,6 +16,8 @@ final class Request: @unchecked Sendable {
   enum Kind {
     /// A single SELECT on the shared connection.
     case read
+    /// Several of those, for a task that waits for all of them; it is in no queue itself.
+    case reads
     /// Statements that are one implicit transaction, on any connection of the pool.
     case transaction
     /// A connection of the pool for a task that will use it alone.
@@ -51,6 +53,12 @@ final class Request: @unchecked Sendable {
   private var generation = 0
   private var continuation: UnsafeContinuation<Outcome, Never>?
   private let timer = LoopTimer()
+  /// The request that waits for this read among others, and which of them it is.
+  private var group: Request?
+  private var position = 0
+  /// How many reads of a group have not been answered.
+  private var missing = 0
+  private var answers: [QueryResult?] = []
   /// What to say when the deadline passes, decided by whoever set it.
   var deadlineCode = DatabaseError.Code.deadlineExceeded
 
@@ -60,7 +68,7 @@ final class Request: @unchecked Sendable {
   }
 
   /// Whether a task still waits for the answer.
-  var isAwaited: Bool { continuation != nil }
+  var isAwaited: Bool { continuation != nil || group?.isAwaited == true }
 
   /// Whether a read gets a segment of its own: it was aborted twice, and two neighbours that failed are enough. So n failures cost
   /// O(n), not O(n²).
@@ -86,11 +94,46 @@ final class Request: @unchecked Sendable {
 
   /// Lets the waiting task, if it is still there, go on.
   func resume(_ outcome: Outcome) {
-    guard let continuation else { return }
+    guard let continuation else { return resumeGroup(outcome) }
     self.continuation = nil
     loop.disarm(timer)
     continuation.resume(returning: outcome)
   }
+
+  // MARK: Groups
+
+  /// Waits for so many reads.
+  func expect(_ count: Int) {
+    missing = count
+    answers = Array(repeating: nil, count: count)
+  }
+
+  /// Makes this read one of those that `group` waits for.
+  func join(_ group: Request, at position: Int) {
+    self.group = group
+    self.position = position
+  }
+
+  private func resumeGroup(_ outcome: Outcome) {
+    guard let group else { return }
+    self.group = nil
+    loop.disarm(timer)
+    group.take(outcome, at: position)
+  }
+
+  /// The first error ends the wait for all.
+  private func take(_ outcome: Outcome, at position: Int) {
+    guard isAwaited else { return }
+    switch outcome {
+    case .failed, .leased: return resume(outcome)
+    case .result(let result): answers[position] = result
+    case .results(let results): answers[position] = results.last
+    }
+    missing -= 1
+    if missing == 0 { resume(.results(answers.compactMap(\.self))) }
+  }
+
+  // MARK: Transactions
 
   /// Keeps a result of the transaction; takes ownership of it.
   func collect(_ result: OpaquePointer) {
@@ -123,6 +166,7 @@ final class Request: @unchecked Sendable {
     loop.disarm(timer)
     generation += 1
     query = nil
+    group = nil
     if !queries.isEmpty { queries = [] }
     script = ""
     preamble = nil

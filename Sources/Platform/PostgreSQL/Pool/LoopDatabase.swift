@@ -75,8 +75,33 @@ final class LoopDatabase: @unchecked Sendable {
     let request = request(.read)
     request.query = query
     request.deadline = deadline
-    counters.queries.increment(by: 1)
     return try await request.wait { reader.submit($0) }.result()
+  }
+
+  /// Runs several reads that travel together, and answers when all are there.
+  func readAll(_ queries: [Query], deadline: MonotonicInstant?) async throws(DatabaseError) -> [QueryResult] {
+    guard let observer else { return try await unobservedReadAll(queries, deadline) }
+    return try await observed(queries, by: observer) { () async throws(DatabaseError) in
+      try await unobservedReadAll(queries, deadline)
+    }
+  }
+
+  private func unobservedReadAll(_ queries: [Query], _ deadline: MonotonicInstant?) async throws(DatabaseError) -> [QueryResult] {
+    try refuseLate(deadline)
+    // Kept by its reads, some of which may be on their way when nobody waits any more: so it is never recycled.
+    let group = Request(on: loop)
+    group.kind = .reads
+    group.deadline = deadline
+    return try await group.wait { group in
+      group.expect(queries.count)
+      for (position, query) in queries.enumerated() {
+        let read = request(.read)
+        read.query = query
+        read.deadline = deadline
+        read.join(group, at: position)
+        reader.submit(read)
+      }
+    }.results()
   }
 
   func run(_ queries: [Query], deadline: MonotonicInstant?) async throws(DatabaseError) -> [QueryResult] {

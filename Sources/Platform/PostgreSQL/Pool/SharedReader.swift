@@ -4,9 +4,14 @@ internal import Logging
 
 /// The one connection of a loop on which all its short reads travel together. Confined to its loop.
 ///
-/// It is always open or being opened: while it is not open, the loop's database is not ready. What it loses when it breaks was
-/// only reading, so it is sent once more over the next connection.
-final class SharedReader: ConnectionOwner {
+/// At most two segments are on their way: one that the server works on, and one that it finds when it is done. Whatever else is
+/// asked meanwhile waits in memory, and leaves together at the end of the tick in which a segment has ended. So reads gather by
+/// themselves when the server is slow, and what nobody awaits any more is never sent: a server that stood still has two segments
+/// to work off, not everything that was asked since.
+///
+/// The connection is always open or being opened: while it is not open, the loop's database is not ready. What it loses when it
+/// breaks was only reading, so it is sent once more over the next connection.
+final class SharedReader: ConnectionOwner, EndOfTickWork {
   private enum State {
     case connecting
     case open
@@ -15,11 +20,24 @@ final class SharedReader: ConnectionOwner {
     case closed
   }
 
+  /// One at work and one in front of the server's door: it never waits for us, and a third would only be late for whoever leaves.
+  private static let segmentLimit = 2
+  /// The most reads of one segment, which is what a server that stood still does in vain for each.
+  static let segmentSize = 128
+  /// How long those who left are not looked for again after a full queue has been searched.
+  private static let searchPause = Duration.milliseconds(10)
+
   private let settings: ConnectionSettings
   private unowned let part: LoopDatabase
   private var connection: Connection?
   private var state = State.connecting
-  private var pending = Ring<Request>()
+  private var isOpen = false
+  private var waiting = Ring<Request>()
+  /// Sent once already, and not answered for a reason that is not theirs: they leave before all others.
+  private var repeating = Ring<Request>()
+  private var segments = 0
+  private var isScheduled = false
+  private var nextSearch = MonotonicInstant.now()
   private var backoff: Backoff
   private let timer = LoopTimer()
   private let heartbeat = LoopTimer()
@@ -38,11 +56,6 @@ final class SharedReader: ConnectionOwner {
     return nil
   }
 
-  var isOpen: Bool {
-    if case .open = state { return true }
-    return false
-  }
-
   /// Opens the first connection, or the next.
   func connect() {
     if case .closed = state { return }
@@ -52,23 +65,30 @@ final class SharedReader: ConnectionOwner {
     connection.open()
   }
 
-  /// Sends a read at once, or as soon as the connection that is being opened is there.
+  // MARK: Waiting and leaving
+
+  /// Keeps a read until the end of the tick, or until it is its turn.
   @inline(__always)
   func submit(_ request: Request) {
-    if case .open = state, let connection, connection.pipeline.count < settings.configuration.pipelinedReadLimit {
-      connection.send(read: request)
-    } else {
-      wait(request)
-    }
+    guard isOpen, waiting.count < settings.configuration.pipelinedReadLimit else { return submitWithCare(request) }
+    waiting.append(request)
+    part.counters.waitingReads.store(waiting.count)
+    schedule()
   }
 
-  private func wait(_ request: Request) {
+  private func submitWithCare(_ request: Request) {
     switch state {
-    case .connecting where pending.count < settings.configuration.pipelinedReadLimit: pending.append(request)
-    case .connecting, .open: refuse(request, DatabaseError(.poolExhausted, "too many reads are on their way"))
-    case .down(let error): refuse(request, error)
-    case .closed: refuse(request, DatabaseError(.closed, "the database is shut down"))
+    case .down(let error): return refuse(request, error)
+    case .closed: return refuse(request, DatabaseError(.closed, "the database is shut down"))
+    case .connecting, .open: break
     }
+    if waiting.count >= settings.configuration.pipelinedReadLimit { dropAbandoned() }
+    guard waiting.count < settings.configuration.pipelinedReadLimit else {
+      return refuse(request, DatabaseError(.poolExhausted, "too many reads wait for the database"))
+    }
+    waiting.append(request)
+    part.counters.waitingReads.store(waiting.count)
+    schedule()
   }
 
   private func refuse(_ request: Request, _ error: DatabaseError) {
@@ -76,28 +96,89 @@ final class SharedReader: ConnectionOwner {
     part.recycle(request)
   }
 
+  /// Makes room where the queue is full; not for each that is refused, since it looks at all of them.
+  private func dropAbandoned() {
+    let now = MonotonicInstant.now()
+    guard now >= nextSearch else { return }
+    nextSearch = now.advanced(by: Self.searchPause)
+    for _ in 0..<waiting.count {
+      guard let request = waiting.popFirst() else { return }
+      if request.isAwaited { waiting.append(request) } else { part.recycle(request) }
+    }
+  }
+
+  @inline(__always)
+  private func schedule() {
+    guard !isScheduled, isOpen, segments < Self.segmentLimit else { return }
+    isScheduled = true
+    part.loop.atEndOfTick(self)
+  }
+
+  func endOfTick() {
+    isScheduled = false
+    guard isOpen, let connection else { return }
+    while segments < Self.segmentLimit, connection.isOpen, sendSegment(connection) {}
+    part.counters.waitingReads.store(waiting.count)
+  }
+
+  /// Sends as many of those that wait as one segment takes.
+  ///
+  /// - Returns: Whether there was any.
+  private func sendSegment(_ connection: Connection) -> Bool {
+    var count = 0
+    while count < Self.segmentSize, let request = repeating.first ?? waiting.first {
+      if !request.isAwaited {
+        dropFirst()
+        part.recycle(request)
+        continue
+      }
+      if request.standsAlone && count > 0 { break }
+      dropFirst()
+      connection.send(read: request)
+      count += 1
+      if request.standsAlone { break }
+    }
+    guard count > 0 else { return false }
+    connection.endSegment()
+    segments += 1
+    return true
+  }
+
+  @inline(__always)
+  private func dropFirst() {
+    if repeating.isEmpty { _ = waiting.popFirst() } else { _ = repeating.popFirst() }
+  }
+
+  private func refuseAll(_ error: DatabaseError) {
+    while let request = repeating.popFirst() { refuse(request, error) }
+    while let request = waiting.popFirst() { refuse(request, error) }
+    part.counters.waitingReads.store(0)
+  }
+
   // MARK: The connection's news
 
   func connectionDidOpen(_ connection: Connection) {
     state = .open
+    isOpen = true
+    segments = 0
     backoff.reset()
     part.log.info("connected to the database", metadata: ["purpose": "reads"])
     part.readinessDidChange(true)
     part.loop.arm(heartbeat, after: settings.configuration.heartbeatPause)
-    while let request = pending.popFirst() {
-      if request.isAwaited { connection.send(read: request) } else { part.recycle(request) }
-    }
+    schedule()
   }
 
   func connectionDidClose(_ connection: Connection, _ error: DatabaseError, unanswered: [Request]) {
     self.connection = nil
+    let wasOpen = isOpen
+    isOpen = false
     part.loop.disarm(heartbeat)
     if case .closed = state {
       for request in unanswered { refuse(request, error) }
       return
     }
     part.log.warning("no connection to the database", metadata: ["reason": "\(error)"])
-    if isOpen {
+    if wasOpen {
       part.counters.reconnects.increment(by: 1)
       state = .connecting
       part.readinessDidChange(false)
@@ -105,7 +186,7 @@ final class SharedReader: ConnectionOwner {
       connect()
     } else {
       state = .down(error)
-      while let request = pending.popFirst() { refuse(request, error) }
+      refuseAll(error)
       part.loop.arm(timer, after: backoff.next())
     }
   }
@@ -114,7 +195,7 @@ final class SharedReader: ConnectionOwner {
     for request in unanswered {
       if request.isAwaited && request.attempts == 0 {
         request.attempts += 1
-        pending.append(request)
+        repeating.append(request)
       } else {
         refuse(request, error)
       }
@@ -139,6 +220,16 @@ final class SharedReader: ConnectionOwner {
     refuse(read, error)
   }
 
+  func connection(_ connection: Connection, mustRepeat read: Request) {
+    repeating.append(read)
+    schedule()
+  }
+
+  func connectionDidEndSegment(_ connection: Connection) {
+    segments -= 1
+    if !waiting.isEmpty || !repeating.isEmpty { schedule() }
+  }
+
   func connection(_ connection: Connection, didFinish request: Request) {}
 
   // MARK: A server that is gone without a word
@@ -146,11 +237,13 @@ final class SharedReader: ConnectionOwner {
   /// Asks something of a connection that nobody uses: a server that hangs, or a network that drops everything, shows by the
   /// answer that does not come. A connection in use shows it by itself.
   private func beat() {
-    guard case .open = state, let connection else { return }
+    guard isOpen, let connection else { return }
     if connection.isIdle {
       let request = part.request(.read)
       request.query = "select 1"
       connection.send(read: request)
+      connection.endSegment()
+      segments += 1
     }
     part.loop.arm(heartbeat, after: settings.configuration.heartbeatPause)
   }
@@ -158,9 +251,9 @@ final class SharedReader: ConnectionOwner {
   /// Ends the connection and the attempts to have one.
   func close() {
     state = .closed
+    isOpen = false
     part.loop.disarm(timer)
-    let error = DatabaseError(.closed, "the database is shut down")
-    while let request = pending.popFirst() { refuse(request, error) }
-    connection?.fail(error)
+    refuseAll(DatabaseError(.closed, "the database is shut down"))
+    connection?.fail(DatabaseError(.closed, "the database is shut down"))
   }
 }
