@@ -13,12 +13,23 @@ public enum Isolation: Sendable, Hashable {
 
 /// An open transaction on a connection of its own; see ``Database/transaction(isolation:deadline:_:)``.
 ///
-/// It begins with its first statement, in the same round trip. One statement runs at a time.
+/// It begins with its first statement, in the same round trip. One call at a time. What it costs is round trips, so whatever can
+/// travel together should: ``batch(deadline:_:)`` for statements that need nothing of each other's answers, ``add(_:)`` for those whose
+/// answers nobody needs, and ``commit(_:)`` for the last ones.
+/// ```swift
+/// try await database.transaction { transaction in
+///   let balance: Int? = try await transaction.value("select balance from account where id = \(id) for update")   // with BEGIN
+///   guard balance ?? 0 >= price else { throw TooLittle() }
+///   transaction.add("update account set balance = balance - \(price) where id = \(id)")
+///   transaction.add("insert into purchase (account, price) values (\(id), \(price))")
+/// }                                                                              // both with COMMIT: two round trips in all
+/// ```
 public final class Transaction: QueryRunning {
-  private enum Phase {
-    case new
-    case begun
-    case ended
+  private struct State {
+    var hasBegun = false
+    var hasEnded = false
+    /// What travels with the next statement.
+    var added: [Query] = []
   }
 
   private let database: Database
@@ -26,7 +37,7 @@ public final class Transaction: QueryRunning {
   private let connection: Connection
   private let isolation: Isolation
   private let deadline: MonotonicInstant?
-  private let phase = Mutex(Phase.new)
+  private let state = Mutex(State())
 
   init(
     _ database: Database, _ part: LoopDatabase, _ connection: Connection, _ isolation: Isolation, _ deadline: MonotonicInstant?
@@ -40,7 +51,8 @@ public final class Transaction: QueryRunning {
 
   /// Runs one statement of the transaction.
   ///
-  /// - Throws: ``DatabaseError``. After an error of the server's the transaction cannot be committed any more.
+  /// - Throws: ``DatabaseError``, also for a statement that was added before. After an error of the server's the transaction cannot
+  ///   be committed any more.
   public func run(_ query: Query, deadline: MonotonicInstant? = nil) async throws(DatabaseError) -> QueryResult {
     let results = try await run([query], deadline: deadline)
     guard let result = results.last else { throw DatabaseError(.misuse, "the statement has no result") }
@@ -61,15 +73,48 @@ public final class Transaction: QueryRunning {
     try await run(queries, deadline: deadline).map(\.affectedRows)
   }
 
+  /// Runs all statements that `body` adds in one round trip; the first that fails ends the transaction.
+  ///
+  /// - Returns: What each answered.
+  @discardableResult
+  public func batch(
+    deadline: MonotonicInstant? = nil, _ body: (inout Batch) -> Void
+  ) async throws(DatabaseError) -> BatchResults {
+    let queries = Batch.of(body)
+    guard !queries.isEmpty else { return BatchResults(results: []) }
+    return BatchResults(results: try await run(queries, deadline: deadline))
+  }
+
+  /// Adds a statement whose answer nobody needs: it costs no round trip of its own, but travels with the next statement, or with
+  /// COMMIT.
+  ///
+  /// Its error is thrown by whatever it travels with, so that it has to be one that the caller does not tell from others there. A
+  /// transaction that has ended ignores it.
+  public func add(_ query: Query) { state.withLock { if !$0.hasEnded { $0.added.append(query) } } }
+
+  /// Runs the last statements, those that `body` adds, and commits, all in one round trip. The transaction is over then: whoever
+  /// finds by their answers that it should not have been committed comes too late.
+  ///
+  /// - Returns: What each answered.
+  /// - Throws: ``DatabaseError``: the first statement's that failed, and then nothing is committed; `mayHaveCommitted` when the
+  ///   connection broke.
+  @discardableResult
+  public func commit(_ body: (inout Batch) -> Void = { _ in }) async throws(DatabaseError) -> BatchResults {
+    let queries = Batch.of(body)
+    let isOpen = state.withLock { !$0.hasEnded }
+    guard isOpen else { throw DatabaseError(.misuse, "the transaction has ended") }
+    return BatchResults(results: try await finish(with: queries))
+  }
+
   private func run(_ queries: [Query], deadline: MonotonicInstant?) async throws(DatabaseError) -> [QueryResult] {
-    let isFirst = try phase.withLock { phase throws(DatabaseError) in
-      if case .ended = phase { throw DatabaseError(.misuse, "the transaction has ended") }
-      defer { phase = .begun }
-      return phase == .new
+    let (isFirst, added) = try state.withLock { state throws(DatabaseError) in
+      if state.hasEnded { throw DatabaseError(.misuse, "the transaction has ended") }
+      defer { (state.hasBegun, state.added) = (true, []) }
+      return (!state.hasBegun, state.added)
     }
-    let prefix = isFirst ? beginning() : []
-    let results = try await send(prefix + queries, deadline: min(deadline ?? .distantFuture, self.deadline ?? .distantFuture))
-    return Array(results.dropFirst(prefix.count))
+    let before = (isFirst ? beginning() : []) + added
+    let results = try await send(before + queries, deadline: min(deadline ?? .distantFuture, self.deadline ?? .distantFuture))
+    return Array(results.dropFirst(before.count))
   }
 
   private func beginning() -> [Query] {
@@ -79,8 +124,12 @@ public final class Transaction: QueryRunning {
       case .repeatableRead: "begin isolation level repeatable read"
       case .serializable: "begin isolation level serializable"
       }
-    guard let timeout = part.pool.statementTimeout(until: deadline) else { return [begin] }
-    return [begin, "select set_config('statement_timeout', \(String(timeout)), true)"]
+    return [begin] + timeout()
+  }
+
+  private func timeout() -> [Query] {
+    guard let timeout = part.pool.statementTimeout(until: deadline) else { return [] }
+    return ["select set_config('statement_timeout', \(String(timeout)), true)"]
   }
 
   private func send(_ queries: [Query], deadline: MonotonicInstant) async throws(DatabaseError) -> [QueryResult] {
@@ -90,23 +139,30 @@ public final class Transaction: QueryRunning {
     }
   }
 
-  /// Commits what was done, if anything was.
-  func commit() async throws(DatabaseError) {
-    let hasBegun = phase.withLock { phase in
-      defer { phase = .ended }
-      return phase == .begun
+  /// Commits what was done, with the last statements in front, if there is anything.
+  ///
+  /// - Returns: What those answered.
+  func finish(with queries: [Query] = []) async throws(DatabaseError) -> [QueryResult] {
+    let (isFirst, isOver, added) = state.withLock { state in
+      defer { (state.hasEnded, state.added) = (true, []) }
+      return (!state.hasBegun, state.hasEnded, state.added)
     }
-    guard hasBegun else { return }
-    let results = try await send(["commit"], deadline: deadline ?? .distantFuture)
+    let last = added + queries
+    guard !isOver, !isFirst || !last.isEmpty else { return [] }
+    // A transaction that is known as a whole after all: the sync of its one segment begins and commits it.
+    let isImplicit = isFirst && isolation == .readCommitted
+    let before = isImplicit ? timeout() : isFirst ? beginning() : []
+    let results = try await send(before + last + (isImplicit ? [] : ["commit"]), deadline: deadline ?? .distantFuture)
     // A failed transaction answers COMMIT with ROLLBACK and no error.
-    guard results.last?.tag == "COMMIT" else {
+    guard isImplicit || results.last?.tag == "COMMIT" else {
       throw DatabaseError(.queryFailed, "a statement of the transaction had failed, so nothing was committed")
     }
+    return Array(results.dropFirst(before.count + added.count).prefix(queries.count))
   }
 
   /// Gives the connection back; what is not committed is rolled back by the pool.
   func release() {
-    phase.withLock { $0 = .ended }
+    state.withLock { $0.hasEnded = true }
     if part.loop.isCurrent { return part.pool.release(connection) }
     part.loop.execute { [part, connection] in part.pool.release(connection) }
   }
@@ -115,8 +171,8 @@ public final class Transaction: QueryRunning {
 extension Database {
   /// Runs `body` in a transaction and commits it; an error thrown by `body` rolls it back and is thrown on.
   ///
-  /// A transaction whose statements are known beforehand takes one round trip with ``batch(deadline:_:)``; this one takes one
-  /// per statement and one to commit.
+  /// A transaction whose statements are known beforehand takes one round trip with ``batch(deadline:_:)``; this one takes one for
+  /// each statement that the body waits for, and one to commit, with which the last statements may travel: see ``Transaction``.
   ///
   /// - Parameters:
   ///   - isolation: How strictly it is kept apart from others.
@@ -131,7 +187,7 @@ extension Database {
     let transaction = Transaction(self, part, connection, isolation, deadline)
     defer { transaction.release() }
     let value = try await body(transaction)
-    try await transaction.commit()
+    _ = try await transaction.finish()
     return value
   }
 
@@ -155,5 +211,5 @@ extension Database {
   }
 }
 
-// SAFETY: `phase` is behind a lock; the connection is only used on its loop.
+// SAFETY: `state` is behind a lock; the connection is only used on its loop.
 extension Transaction: @unchecked Sendable {}

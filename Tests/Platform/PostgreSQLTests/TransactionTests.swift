@@ -70,6 +70,119 @@ struct TransactionTests {
     try await withTable { _, database in
       let leaked = try await database.transaction { $0 }
       #expect(await databaseError { _ = try await leaked.run("select 1") }?.code == .misuse)
+      #expect(await databaseError { try await leaked.commit() }?.code == .misuse)
+      leaked.add("insert into thing values (1)")
+      let again = await databaseError {
+        try await database.transaction { transaction in
+          try await transaction.commit { $0.add("insert into thing values (2)") }
+          try await transaction.execute("insert into thing values (3)")
+        }
+      }
+      #expect(again?.code == .misuse)
+      #expect(try await ids(database) == [2])
+    }
+  }
+
+  @Test("COMMIT costs no round trip of its own where the last statements are known to be the last (PF-11)")
+  func commitTravels() async throws {
+    try await withTable { _, database in
+      try await database.execute("select 1")
+      // BEGIN with the first statement, COMMIT with the last ones: those that were added and those that the commit was given.
+      var before = database.statistics.roundTrips
+      let answers = try await database.transaction { transaction in
+        let count: Int? = try await transaction.value("select count(*) from thing")
+        #expect(count == 0)
+        transaction.add("insert into thing values (1)")
+        return try await transaction.commit {
+          $0.add("insert into thing values (2)")
+          $0.add("select count(*) from thing")
+        }
+      }
+      #expect(database.statistics.roundTrips - before == 2)
+      #expect(answers.results.count == 2 && answers.affectedRows[0] == 1)
+      #expect(try answers.value(of: 1) == 2)
+      // What is added alone travels with COMMIT as well, and what is added before a statement travels with that.
+      before = database.statistics.roundTrips
+      try await database.transaction { transaction in
+        transaction.add("insert into thing values (3)")
+        let count: Int? = try await transaction.value("select count(*) from thing")
+        #expect(count == 3)
+        transaction.add("insert into thing values (4)")
+      }
+      #expect(database.statistics.roundTrips - before == 2)
+      // A transaction that turns out to be known as a whole is one segment, whatever its isolation.
+      for (id, isolation) in [(5, Isolation.readCommitted), (6, .repeatableRead), (7, .serializable)] {
+        before = database.statistics.roundTrips
+        try await database.transaction(isolation: isolation, deadline: soon(.seconds(20))) {
+          $0.add("insert into thing values (\(id))")
+        }
+        #expect(database.statistics.roundTrips - before == 1)
+      }
+      #expect(try await ids(database) == [1, 2, 3, 4, 5, 6, 7])
+    }
+  }
+
+  @Test("An error among the statements that travel with COMMIT rolls all back and is thrown (PF-11)")
+  func commitFails() async throws {
+    try await withTable({ $0.poolSize = 1 }) { _, database in
+      try await database.execute("insert into thing values (1)")
+      let added = await databaseError {
+        try await database.transaction { transaction in
+          try await transaction.execute("insert into thing values (2)")
+          transaction.add("insert into thing values (1)")
+        }
+      }
+      #expect(added?.code == .alreadyExists && added?.constraint == "thing_pkey")
+      let given = await databaseError {
+        try await database.transaction { transaction in
+          try await transaction.execute("insert into thing values (3)")
+          try await transaction.commit {
+            $0.add("insert into thing values (4)")
+            $0.add("insert into thing values (1)")
+          }
+        }
+      }
+      #expect(given?.code == .alreadyExists)
+      let whole = await databaseError {
+        try await database.transaction { transaction in
+          transaction.add("insert into thing values (5)")
+          transaction.add("insert into thing values (1)")
+        }
+      }
+      #expect(whole?.code == .alreadyExists)
+      let deferred = await databaseError { try await database.transaction { $0.add("insert into thing values (6, 999)") } }
+      #expect(deferred?.sqlState == .foreignKeyViolation)
+      let swallowed = await databaseError {
+        try await database.transaction { transaction in
+          _ = await databaseError { try await transaction.execute("insert into thing values (1)") }
+          try await transaction.commit()
+        }
+      }
+      #expect(swallowed?.code == .queryFailed)
+      await #expect(throws: Refusal.self) {
+        try await database.transaction { transaction in
+          transaction.add("insert into thing values (7)")
+          throw Refusal()
+        }
+      }
+      #expect(try await ids(database) == [1])
+    }
+  }
+
+  @Test("Statements of a batch inside a transaction answer in one round trip (PF-11)")
+  func batchInside() async throws {
+    try await withTable { _, database in
+      try await database.execute("select 1")
+      let before = database.statistics.roundTrips
+      try await database.transaction { transaction in
+        let answers = try await transaction.batch {
+          $0.add("insert into thing values (1), (2)")
+          $0.add("select id from thing order by id")
+        }
+        let rows: [Int] = try answers.rows(of: 1)
+        #expect(answers.affectedRows == [2, 2] && rows == [1, 2])
+      }
+      #expect(database.statistics.roundTrips - before == 2)
     }
   }
 
