@@ -4,12 +4,20 @@ public import Logging
 /// Brings the schema of one service to the version that its binary knows.
 ///
 /// Each step runs in a transaction of its own, together with the row that records it, under an advisory lock, so that several
-/// copies may start at once. It refuses to touch a database that is ahead of the binary, or whose steps were not the same.
+/// copies may start at once; or outside one, where its kind says so. A step that needs a lock which somebody holds would hold up
+/// everybody who comes after it: it waits for at most ``lockTimeout``, lets them pass, and tries again. It refuses to touch a database that is ahead of the binary, or whose steps were not the same.
 public struct Migrator: Sendable {
   /// The schema of the service; its record is `<schema>.schema_migration`.
   public let schema: String
   /// All steps, in order.
   public let migrations: [Migration]
+
+  /// How long a step of a transaction waits for a lock before it makes room for others.
+  public var lockTimeout: Duration = .seconds(2)
+  /// How often such a step is tried, with a growing pause of at most ``longestPause`` between.
+  public var attempts = 30
+  /// The longest pause between two attempts.
+  public var longestPause: Duration = .seconds(5)
 
   /// A migrator for a schema that exists and that the role may create tables in.
   ///
@@ -19,6 +27,7 @@ public struct Migrator: Sendable {
     guard migrations.map(\.version) == Array(1..<migrations.count + 1) else {
       throw DatabaseError(.misuse, "migrations are numbered 1, 2, 3 … in order")
     }
+    if let flaw = migrations.lazy.compactMap(\.flaw).first { throw DatabaseError(.misuse, flaw) }
     self.schema = schema
     self.migrations = migrations
   }
@@ -106,21 +115,83 @@ public struct Migrator: Sendable {
     return applied.map(\.3)
   }
 
-  private func apply(_ migration: Migration, _ session: Session, _ log: Logger) async throws(DatabaseError) {
+  private func apply(_ migration: Migration, _ session: Session, _ log: Logger) async throws {
     do {
-      try await session.script("begin")
+      switch migration.kind {
+      case .transaction: try await applyPatiently(migration, session, log)
+      case .concurrent: try await applyConcurrently(migration, session)
+      }
+    } catch let error as DatabaseError {
+      throw error.prefixed("migration \(migration.version) (\(migration.name)): ")
+    }
+    log.info(
+      "applied a migration",
+      metadata: ["version": "\(migration.version)", "name": "\(migration.name)"])
+  }
+
+  /// Tries a step until it gets its locks.
+  private func applyPatiently(_ migration: Migration, _ session: Session, _ log: Logger)
+    async throws
+  {
+    var backoff = Backoff(longest: longestPause)
+    for attempt in 1... {
+      do {
+        return try await applyOnce(migration, session)
+      } catch {
+        guard error.sqlState == .lockNotAvailable && attempt < attempts else { throw error }
+        let pause = backoff.next()
+        log.info(
+          "a migration waits for a lock that somebody holds",
+          metadata: [
+            "version": "\(migration.version)", "attempt": "\(attempt)", "pause": "\(pause)",
+          ])
+        try await Task.sleep(for: pause)
+      }
+    }
+  }
+
+  private func applyOnce(_ migration: Migration, _ session: Session) async throws(DatabaseError) {
+    do {
+      try await session.script("begin; set local lock_timeout = \(lockTimeout.wholeMilliseconds)")
       try await session.script(migration.sql)
-      try await prepare(session)
-      try await session.execute(
-        """
-        insert into schema_migration (version, name, checksum)
-        values (\(Int32(migration.version)), \(migration.name), \(migration.checksum))
-        """)
+      try await record(migration, session)
       try await session.script("commit")
     } catch {
       try? await session.script("rollback")
-      throw error.prefixed("migration \(migration.version) (\(migration.name)): ")
+      throw error
     }
-    log.info("applied a migration", metadata: ["version": "\(migration.version)", "name": "\(migration.name)"])
+  }
+
+  private func record(_ migration: Migration, _ session: Session) async throws(DatabaseError) {
+    try await prepare(session)
+    try await session.execute(
+      """
+      insert into schema_migration (version, name, checksum)
+      values (\(Int32(migration.version)), \(migration.name), \(migration.checksum))
+      """)
+  }
+
+  /// Waits for whoever was there before, as long as it takes: nobody waits for it.
+  private func applyConcurrently(_ migration: Migration, _ session: Session)
+    async throws(DatabaseError)
+  {
+    try await dropInvalidIndexes(session)
+    do { try await session.script(migration.sql) } catch {
+      try? await dropInvalidIndexes(session)
+      throw error
+    }
+    try await record(migration, session)
+  }
+
+  private func dropInvalidIndexes(_ session: Session) async throws(DatabaseError) {
+    let names: [String] = try await session.rows(
+      """
+      select relation.relname::text from pg_index as entry join pg_class as relation on relation.oid = entry.indexrelid
+      where not entry.indisvalid and relation.relnamespace = to_regnamespace(\(schema))
+      """)
+    for name in names {
+      try await session.script(
+        "drop index concurrently if exists \(schema).\(SQLName.quoted(name))")
+    }
   }
 }
