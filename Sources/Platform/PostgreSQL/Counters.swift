@@ -25,6 +25,7 @@ final class Counters: Sendable {
   let inUse = LoopCounter()
   let waiting = LoopCounter()
   let poolConnections = LoopCounter()
+  let failedConnections = LoopCounter()
   let isReady = LoopCounter()
   let poolWaits = LoopCounter()
   let poolWaitNanoseconds = LoopCounter()

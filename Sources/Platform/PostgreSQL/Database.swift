@@ -45,6 +45,12 @@ public final class Database: Sendable {
   /// Whatever takes longer than the read timeout is run once more on the pool. Nothing can be written here.
   public var reads: Reads { Reads(database: self) }
 
+  /// Single statements whose commit does not wait for the disk: for what may be lost when the server crashes, such as counts.
+  ///
+  /// What they have done is seen by everybody once they are answered. A crash of the server, and of nothing else, takes back the
+  /// last of it: at most three times `wal_writer_delay`, 0.6 s. Others who commit durably meanwhile make it durable, too.
+  public var relaxed: Relaxed { Relaxed(database: self) }
+
   /// Closes all connections. Calls under way fail with `closed`.
   public func shutDown() async {
     for part in parts {
@@ -105,6 +111,22 @@ public struct Reads: QueryRunning {
   }
 }
 
+/// Statements of a ``Database`` whose commit does not wait for the disk; see ``Database/relaxed``.
+public struct Relaxed: QueryRunning {
+  let database: Database
+
+  /// Runs one statement as a transaction of its own, on the pool.
+  public func run(_ query: Query, deadline: MonotonicInstant? = nil) async throws(DatabaseError)
+    -> QueryResult
+  {
+    let results = try await database.runBatch([query], deadline: deadline, isRelaxed: true)
+    guard let result = results.last else {
+      throw DatabaseError(.misuse, "the statement has no result")
+    }
+    return result
+  }
+}
+
 extension Database: QueryRunning {
   /// Runs one statement as a transaction of its own, on the pool; for writes, and reads known to be slow.
   public func run(_ query: Query, deadline: MonotonicInstant? = nil) async throws(DatabaseError) -> QueryResult {
@@ -122,8 +144,14 @@ extension Database: QueryRunning {
     try await run(query, deadline: deadline).affectedRows
   }
 
-  func runBatch(_ queries: [Query], deadline: MonotonicInstant?) async throws(DatabaseError) -> [QueryResult] {
-    if let part = currentPart { return try await part.run(queries, deadline: deadline) }
-    return try await onLoop(of: parts[0]) { part throws(DatabaseError) in try await part.run(queries, deadline: deadline) }
+  func runBatch(
+    _ queries: [Query], deadline: MonotonicInstant?, isRelaxed: Bool = false
+  ) async throws(DatabaseError) -> [QueryResult] {
+    if let part = currentPart {
+      return try await part.run(queries, deadline: deadline, isRelaxed: isRelaxed)
+    }
+    return try await onLoop(of: parts[0]) { part throws(DatabaseError) in
+      try await part.run(queries, deadline: deadline, isRelaxed: isRelaxed)
+    }
   }
 }

@@ -16,6 +16,8 @@ public struct DatabaseStatistics: Sendable, Hashable {
   public var inUse = 0
   /// Pool connections open or being opened.
   public var poolConnections = 0
+  /// Attempts to open a pool connection that failed, since the start.
+  public var failedConnections = 0
   /// Tasks that wait for a pool connection.
   public var waiting = 0
   /// Tasks that had to wait for a pool connection and got one, since the start.
@@ -36,6 +38,7 @@ public struct DatabaseStatistics: Sendable, Hashable {
     waitingReads += counters.waitingReads.current
     inUse += counters.inUse.current
     poolConnections += counters.poolConnections.current
+    failedConnections += counters.failedConnections.current
     waiting += counters.waiting.current
     readyLoops += counters.isReady.current
     poolWaits += counters.poolWaits.current

@@ -31,12 +31,13 @@ public final class Session: QueryRunning {
   ) async throws -> Value {
     try configuration.validate()
     let session = Session(configuration, group.loops[0], group.blocking, log)
-    try await session.onLoop { session throws(DatabaseError) in try await session.open() }
     do {
+      try await session.onLoop { session throws(DatabaseError) in try await session.open() }
       let value = try await body(session)
       await session.onLoop { session in session.close() }
       return value
     } catch {
+      // Also when it never opened: the attempt goes on, and its owner is about to go.
       await session.onLoop { session in session.close() }
       throw error
     }

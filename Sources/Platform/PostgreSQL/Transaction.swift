@@ -152,7 +152,14 @@ public final class Transaction: QueryRunning {
     // A transaction that is known as a whole after all: the sync of its one segment begins and commits it.
     let isImplicit = isFirst && isolation == .readCommitted
     let before = isImplicit ? timeout() : isFirst ? beginning() : []
-    let results = try await send(before + last + (isImplicit ? [] : ["commit"]), deadline: deadline ?? .distantFuture)
+    let meter = part.meter
+    let probe = meter == nil ? [] : [StatementMeter.probe]
+    let results = try await send(
+      before + last + probe + (isImplicit ? [] : ["commit"]), deadline: deadline ?? .distantFuture)
+    if let meter {
+      meter.note(probe: results[before.count + last.count])
+      meter.add(statements: -1)
+    }
     // A failed transaction answers COMMIT with ROLLBACK and no error.
     guard isImplicit || results.last?.tag == "COMMIT" else {
       throw DatabaseError(.queryFailed, "a statement of the transaction had failed, so nothing was committed")

@@ -42,11 +42,33 @@ struct ConfigurationTests {
     arguments: [
       "nonsense with secret", "postgresql://a:secret@h:99999/x", "postgresql://a:secret@h/x?sslmode=maybe",
       "postgresql://:secret@h/x",
-      "postgresql://a:secret@h,i/x", "postgresql://a:secret@h/x?bogus=1", "host=h password=secret",
+      "postgresql://a:secret@h:1,i:2,j/x?port=1,2", "postgresql://a:secret@h,i:x/x", "postgresql://a:secret@h,/x",
+      "postgresql://a:secret@h,i/x?hostaddr=127.0.0.1", "postgresql://a:secret@h/x?target_session_attrs=standby",
+      "postgresql://a:secret@h/x?bogus=1", "host=h password=secret",
     ])
   func refused(text: String) {
     let error = #expect(throws: DatabaseError.self) { try DatabaseConfiguration(text) }
     #expect(error?.code == .invalidConfiguration && error?.message.contains("secret") == false)
+  }
+
+  @Test("Several hosts are read with their ports and addresses, and only `any` takes a server that is no primary (PF-06)")
+  func hosts() throws {
+    let url = try DatabaseConfiguration("postgresql://ana@a.example:6543,[::1],c.example:1/notes")
+    #expect(url.hosts == [.init("a.example", port: 6543), .init("::1"), .init("c.example", port: 1)] && url.requiresPrimary)
+    #expect(
+      url.host == "a.example" && url.port == 6543 && !url.isLocal && "\(url)".hasPrefix("ana@a.example:"))
+    let pairs = try DatabaseConfiguration(
+      "host=a.example,b.example hostaddr=127.0.0.1,127.0.0.2 port=7 user=ana target_session_attrs=any")
+    #expect(
+      pairs.hosts == [.init("a.example", port: 7, address: "127.0.0.1"), .init("b.example", port: 7, address: "127.0.0.2")])
+    #expect(!pairs.requiresPrimary)
+    // One of them elsewhere, and the server must be verified.
+    let mixed = try DatabaseConfiguration("postgresql://a@localhost,db.example/x?sslmode=disable")
+    #expect(throws: DatabaseError.self) { try mixed.validate() }
+    try DatabaseConfiguration("postgresql://a@localhost,127.0.0.1/x?sslmode=disable").validate()
+    let most = (1...16).map { "h\($0)" }.joined(separator: ",")
+    #expect(try DatabaseConfiguration("postgresql://a@\(most)/x").hosts.count == 16)
+    #expect(throws: DatabaseError.self) { try DatabaseConfiguration("postgresql://a@\(most),h17/x") }
   }
 
   @Test("Copies that would open too many connections are told so")
@@ -55,6 +77,19 @@ struct ConfigurationTests {
       try await test.open { database in try await database.checkConnectionBudget() }
       try await test.open({ $0.copies = 1000 }) { database in
         #expect(await databaseError { try await database.checkConnectionBudget() }?.code == .invalidConfiguration)
+      }
+    }
+  }
+
+  @Test("As many loops fit as the budget then allows, and one more does not (PF-05)", arguments: [1, 2, 3, 7, 19, 100])
+  func mostLoops(copies: Int) {
+    for pool in [1, 4, 8] {
+      for limit in [20, 100, 200, 1_000] {
+        var configuration = DatabaseConfiguration(host: "h", database: "d", user: "u")
+        (configuration.copies, configuration.poolSize) = (copies, pool)
+        let most = configuration.mostLoops(maximumConnections: limit)
+        if most > 0 { #expect(configuration.connections(loops: most) < limit - 10) }
+        #expect(configuration.connections(loops: most + 1) >= limit - 10)
       }
     }
   }

@@ -98,6 +98,9 @@ public final class PrivatePostgreSQL: Sendable {
   /// Starts the server, off the calling thread.
   public func restart() async throws { try await Self.offload { try self.startServer() } }
 
+  /// Lets the server be a standby from its next start on: it serves reads and follows nobody.
+  public func demote() throws { try writeFile("data/standby.signal", "") }
+
   /// Stops the server and deletes its directory.
   public func remove() {
     stopServer(signal: SIGQUIT)

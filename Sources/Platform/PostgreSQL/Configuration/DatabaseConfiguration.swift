@@ -16,10 +16,50 @@ public struct DatabaseConfiguration: Sendable {
     case verifyFull = "verify-full"
   }
 
-  /// A host name, an IP address, or the directory of a Unix socket.
-  public var host: String
-  /// The port; also part of a Unix socket's name.
-  public var port: UInt16 = 5432
+  /// One server, or one address under which the primary may be found.
+  public struct Host: Sendable, Hashable, CustomStringConvertible {
+    /// A host name, an IP address, or the directory of a Unix socket.
+    public var name: String
+    /// The port; also part of a Unix socket's name.
+    public var port: UInt16
+    /// The IP address, where the name is only what the certificate is compared with.
+    public var address: String?
+
+    /// A server from its parts.
+    public init(_ name: String, port: UInt16 = 5432, address: String? = nil) {
+      self.name = name
+      self.port = port
+      self.address = address
+    }
+
+    /// Whether ``name`` is the directory of a Unix socket.
+    public var isSocketPath: Bool { name.hasPrefix("/") || name.hasPrefix("@") }
+
+    /// Whether it is on this machine: a Unix socket, `localhost` or a loopback address.
+    public var isLocal: Bool {
+      isSocketPath || name == "localhost" || name == "::1" || name.hasPrefix("127.") && isNumeric
+    }
+
+    private var isNumeric: Bool { name.allSatisfy { $0.isNumber || $0 == "." } }
+
+    /// What is shown in logs.
+    public var description: String { "\(isSocketPath ? "[\(name)]" : name):\(port)" }
+  }
+
+  /// The servers of which one is the primary, at least one. They are tried in turn, beginning with the one that was it last.
+  public var hosts: [Host]
+  /// The name of the first host.
+  public var host: String {
+    get { hosts[0].name }
+    set { hosts[0].name = newValue }
+  }
+  /// The port of the first host.
+  public var port: UInt16 {
+    get { hosts[0].port }
+    set { hosts[0].port = newValue }
+  }
+  /// Whether a server that is a standby, or that only reads, is passed over; otherwise the first that answers is taken.
+  public var requiresPrimary = true
   /// The name of the database.
   public var database: String
   /// The role to log in as.
@@ -39,7 +79,7 @@ public struct DatabaseConfiguration: Sendable {
 
   /// Shown in `pg_stat_activity`, followed by what the connection is for.
   public var applicationName = "parley"
-  /// How long a new connection may take, name look-up included.
+  /// How long each host may take to let a new connection in, name look-up included.
   public var connectTimeout: Duration = .seconds(5)
   /// How long sent data may stay unacknowledged before the connection counts as dead.
   public var unacknowledgedTimeout: Duration = .seconds(10)
@@ -65,23 +105,26 @@ public struct DatabaseConfiguration: Sendable {
   public var statementTimeout: Duration = .seconds(30)
   /// How long a transaction may stay open without doing anything.
   public var idleInTransactionTimeout: Duration = .seconds(30)
+  /// How far a time that a caller brings may be ahead of the server's clock where both are compared; what is further ahead counts as
+  /// this far. Nil, for tests that move their own clock: as far as it likes.
+  public var clockLead: Duration? = .seconds(60)
+  /// Whether a ``StatementMeter`` counts what its tasks run; each commit then has a statement more, which is not counted.
+  public var isMetered = false
   /// How many processes of this service share the server: counted by the connection budget.
   public var copies = 1
 
   /// A configuration from its required parts.
   public init(host: String, database: String, user: String) {
-    self.host = host
+    hosts = [Host(host)]
     self.database = database
     self.user = user
   }
 
-  /// Whether ``host`` is the directory of a Unix socket.
-  public var isSocketPath: Bool { host.hasPrefix("/") || host.hasPrefix("@") }
+  /// Whether all servers are reached over Unix sockets.
+  public var isSocketPath: Bool { hosts.allSatisfy(\.isSocketPath) }
 
-  /// Whether the server is on this machine: a Unix socket, `localhost` or a loopback address.
-  public var isLocal: Bool { isSocketPath || host == "localhost" || host == "::1" || host.hasPrefix("127.") && isNumeric }
-
-  private var isNumeric: Bool { host.allSatisfy { $0.isNumber || $0 == "." } }
+  /// Whether all servers are on this machine.
+  public var isLocal: Bool { hosts.allSatisfy(\.isLocal) }
 
   /// What ``tls`` comes to.
   public var effectiveTLS: TLS { tls ?? (isLocal ? .disable : .verifyFull) }
@@ -96,7 +139,8 @@ public struct DatabaseConfiguration: Sendable {
     func check(_ condition: Bool, _ message: String) throws(DatabaseError) {
       if !condition { throw DatabaseError(.invalidConfiguration, message) }
     }
-    try check(!host.isEmpty && !database.isEmpty && !user.isEmpty, "host, database and user are required")
+    let isNamed = !hosts.isEmpty && hosts.allSatisfy { !$0.name.isEmpty }
+    try check(isNamed && !database.isEmpty && !user.isEmpty, "host, database and user are required")
     try check(
       isLocal || effectiveTLS == .verifyFull || allowsUnverifiedServer,
       "sslmode=\(effectiveTLS.rawValue) does not verify a server on another machine: use verify-full")

@@ -5,17 +5,32 @@ internal import Logging
 
 extension Connection {
   /// Starts to connect; the owner hears how it went, never before this call has returned.
+  ///
+  /// Hosts are tried one after the other, each for as long as the configuration says: a host that swallows everything must not keep
+  /// the others from being asked.
   func open() {
     assert(state == .new, "a connection is opened once")
+    candidates = settings.preference.order(settings.configuration.hosts)
+    connectTimer.onFire = { [unowned self] in
+      connectingFailed(DatabaseError(.connectionLost, "connecting took too long"))
+    }
+    connectNext()
+  }
+
+  private func connectNext() {
+    let (index, host) = candidates.removeFirst()
+    hostIndex = index
     state = .resolving
-    connectTimer.onFire = { [unowned self] in fail(DatabaseError(.connectionLost, "connecting took too long")) }
-    loop.arm(connectTimer, after: settings.configuration.connectTimeout)
     let configuration = settings.configuration
+    loop.arm(connectTimer, after: configuration.connectTimeout)
     let isKnown =
-      configuration.isSocketPath || configuration.additionalParameters["hostaddr"] != nil
-      || SocketAddress(ip: configuration.host, port: configuration.port) != nil
+      host.isSocketPath || host.address != nil
+      || SocketAddress(ip: host.name, port: host.port) != nil
     if isKnown && configuration.passwordFile == nil {
-      loop.execute { self.start(addresses: [], password: configuration.password) }
+      loop.execute {
+        self.start(
+          host, index, addresses: host.address.map { [$0] } ?? [], password: configuration.password)
+      }
       return
     }
     // Name look-up and file reading block: neither may happen on the loop.
@@ -23,28 +38,52 @@ extension Connection {
       do {
         let found = try await blocking.run {
           (
-            isKnown ? [] : try SocketAddress.resolve(host: configuration.host, port: configuration.port).map(\.host),
+            isKnown
+              ? host.address.map { [$0] } ?? []
+              : try SocketAddress.resolve(host: host.name, port: host.port).map(\.host),
             try configuration.passwordFile.map(readPassword) ?? configuration.password
           )
         }
-        start(addresses: found.0, password: found.1)
+        start(host, index, addresses: found.0, password: found.1)
       } catch {
-        fail(DatabaseError(.connectionLost, "\(error)"))
+        guard state == .resolving, hostIndex == index else { return }
+        connectingFailed(DatabaseError(.connectionLost, "\(error)"))
       }
     }
   }
 
-  private func start(addresses: [String], password: String?) {
-    guard state == .resolving else { return }
+  private func start(
+    _ host: DatabaseConfiguration.Host, _ index: Int, addresses: [String], password: String?
+  ) {
+    guard state == .resolving, hostIndex == index else { return }
     state = .connecting
-    let parameters = settings.parameters(addresses: addresses, password: password)
+    let parameters = settings.parameters(for: host, addresses: addresses, password: password)
     pointer = Self.withCStrings(parameters.map(\.0)) { keys in
       Self.withCStrings(parameters.map(\.1)) { values in PQconnectStartParams(keys, values, 0) }
     }
-    guard let pointer, PQstatus(pointer) != CONNECTION_BAD else { return fail(.connection(pointer, "connecting failed")) }
+    guard let pointer, PQstatus(pointer) != CONNECTION_BAD else {
+      return connectingFailed(.connection(pointer, "connecting failed"))
+    }
     receiveNotices(pointer)
     // libpq: behave as if the last poll had said that it wants to write.
     awaitSocket(pointer, .writable)
+  }
+
+  /// The next host has its turn; the error of the last one is everybody's.
+  private func connectingFailed(_ error: DatabaseError) {
+    let name =
+      settings.configuration.hosts.count > 1 ? "\(settings.configuration.hosts[hostIndex]): " : ""
+    guard !candidates.isEmpty else { return fail(error.prefixed(name)) }
+    log.debug(
+      "a host of the database is none to connect to",
+      metadata: ["host": "\(name)", "reason": "\(error)"])
+    watch?.cancel()
+    watch = nil
+    if let pointer {
+      self.pointer = nil
+      PQfinish(pointer)
+    }
+    connectNext()
   }
 
   func pollConnecting() {
@@ -53,7 +92,7 @@ extension Connection {
     case PGRES_POLLING_READING: awaitSocket(pointer, .readable)
     case PGRES_POLLING_WRITING: awaitSocket(pointer, .writable)
     case PGRES_POLLING_OK: becomeOpen(pointer)
-    default: fail(.connection(pointer, "connecting failed"))
+    default: connectingFailed(.connection(pointer, "connecting failed"))
     }
   }
 
@@ -64,7 +103,7 @@ extension Connection {
       watch = try loop.watch(PQsocket(pointer), for: readiness, self)
     } catch {
       watch = nil
-      fail(DatabaseError(.connectionLost, error.message))
+      connectingFailed(DatabaseError(.connectionLost, error.message))
     }
   }
 
@@ -76,6 +115,7 @@ extension Connection {
       return fail(.connection(pointer, "setting the connection up failed"))
     }
     state = .open
+    settings.preference.prefer(hostIndex)
     owner.connectionDidOpen(self)
   }
 

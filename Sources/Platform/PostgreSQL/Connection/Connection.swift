@@ -27,6 +27,11 @@ final class Connection: DescriptorHandler, EndOfTickWork, @unchecked Sendable {
   var watch: DescriptorWatch?
   let connectTimer = LoopTimer()
   let stallTimer = LoopTimer()
+  /// Hosts that have not been tried yet, and the one that was tried last.
+  var candidates: [(index: Int, host: DatabaseConfiguration.Host)] = []
+  var hostIndex = 0
+  /// The server has refused a write because it only reads: it is the primary no more, and the connection is to be replaced.
+  private(set) var isOutdated = false
   var pipeline = Pipeline<Request>()
   var statements = Statements()
   let arguments = ArgumentBuffer()
@@ -40,6 +45,8 @@ final class Connection: DescriptorHandler, EndOfTickWork, @unchecked Sendable {
   private var handedOut = 0
   private let counters: Counters?
   private(set) var lastProgress = MonotonicInstant.now()
+  /// A cancel request is on its way to the server, which cannot say when it has come.
+  private(set) var isBeingCancelled = false
   /// What its pool does with it.
   var use = ConnectionPool.Use.opening
 
@@ -297,6 +304,16 @@ final class Connection: DescriptorHandler, EndOfTickWork, @unchecked Sendable {
   }
 
   private func finish(_ request: Request) {
+    if let failure = request.failure, failure.sqlState == .readOnlyTransaction,
+      settings.isForWrites, !request.isRead
+    {
+      isOutdated = true
+      settings.preference.avoid(hostIndex)
+      request.failure = DatabaseError(
+        .connectionLost, "the server is not the primary any more: \(failure.message)",
+        sqlState: failure.sqlState,
+        severity: failure.severity)
+    }
     if let failure = request.failure, failure.isStaleStatement {
       for query in request.queries { statements.forget(query) }
       if let preamble = request.preamble { statements.forget(preamble) }
@@ -367,10 +384,13 @@ final class Connection: DescriptorHandler, EndOfTickWork, @unchecked Sendable {
 
   /// Asks the server to give up what it is running, over a connection of libpq's own, off the loop: the last resort.
   func cancelRunning() {
-    guard let pointer, let handle = PQgetCancel(pointer) else { return }
+    guard let pointer, !isBeingCancelled, let handle = PQgetCancel(pointer) else { return }
     let cancel = CancelHandle(handle)
-    loop.spawn { [blocking] in
+    isBeingCancelled = true
+    loop.spawn { [self, blocking] in
       _ = try? await blocking.run { cancel.send() }
+      isBeingCancelled = false
+      if state == .open { owner.connectionWasCancelled(self) }
     }
   }
 }

@@ -21,6 +21,9 @@ protocol ConnectionOwner: AnyObject {
   /// A transaction, step or script has ended; its results or its error are in the request.
   func connection(_ connection: Connection, didFinish request: Request)
 
+  /// A request to give up what runs has been delivered, or could not be: none is on its way any more.
+  func connectionWasCancelled(_ connection: Connection)
+
   /// A notification arrived on a channel that the session listens to.
   func connection(_ connection: Connection, didHear channel: String, _ payload: String)
 }
@@ -29,6 +32,8 @@ extension ConnectionOwner {
   func connection(_ connection: Connection, mustRepeat read: Request) { connection.send(read: read) }
 
   func connectionDidEndSegment(_ connection: Connection) {}
+
+  func connectionWasCancelled(_ connection: Connection) {}
 
   func connection(_ connection: Connection, didHear channel: String, _ payload: String) {}
 }

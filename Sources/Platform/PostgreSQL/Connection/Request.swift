@@ -39,6 +39,10 @@ final class Request: @unchecked Sendable {
   private var collected = 0
   /// Whether the transaction is a read that was too slow for the shared connection.
   var isRead = false
+  /// Who counts what the request costs.
+  var meter: StatementMeter?
+  /// Whether the commit need not wait for the disk.
+  var isRelaxed = false
   var script = ""
   /// What the transaction has returned so far.
   var results: [QueryResult] = []
@@ -171,6 +175,8 @@ final class Request: @unchecked Sendable {
     script = ""
     preamble = nil
     isRead = false
+    isRelaxed = false
+    meter = nil
     restart()
     deadline = nil
     deadlineCode = .deadlineExceeded

@@ -24,10 +24,20 @@ final class ConnectionPool: ConnectionOwner {
   private var idle: [Connection] = []
   private var queue = Ring<Request>()
   private var isClosed = false
+  /// Armed after an attempt to connect has failed: until it fires there is no other.
+  private let retryTimer = LoopTimer()
+  private var backoff: Backoff
+  /// What the last attempt failed with, when no connection was left; until the next attempt nobody is served.
+  private var outage: DatabaseError?
 
   init(_ settings: ConnectionSettings, part: LoopDatabase) {
     self.settings = settings
     self.part = part
+    backoff = Backoff(longest: settings.configuration.longestReconnectPause)
+    retryTimer.onFire = { [unowned self] in
+      outage = nil
+      openWhatIsNeeded()
+    }
   }
 
   private var loop: EventLoop { part.loop }
@@ -39,7 +49,7 @@ final class ConnectionPool: ConnectionOwner {
   func submit(_ request: Request) {
     if isClosed { return refuse(request, DatabaseError(.closed, "the database is shut down")) }
     if let connection = idle.popLast() { return start(request, on: connection) }
-    if let reason = part.reader.outage { return refuse(request, reason) }
+    if let reason = part.reader.outage ?? outage { return refuse(request, reason) }
     if queue.count >= configuration.poolQueueLimit { forgetAbandoned() }
     guard queue.count < configuration.poolQueueLimit else {
       return refuse(request, DatabaseError(.poolExhausted, "too many tasks wait for a connection"))
@@ -85,19 +95,25 @@ final class ConnectionPool: ConnectionOwner {
     default:
       connection.use = .running
       request.preamble = preamble(of: request)
+      if request.preamble != nil { request.meter?.add(statements: 1) }
       part.counters.queries.increment(by: request.queries.count)
       connection.send(transaction: request)
     }
     countUse()
   }
 
-  /// Sets the statement timeout where the deadline is nearer than the session's.
+  /// Sets the statement timeout where the deadline is nearer than the session's, and how the commit is made where it matters.
   private func preamble(of request: Request) -> Query? {
     let timeout = statementTimeout(until: request.deadline)
+    let milliseconds = timeout ?? configuration.statementTimeout.wholeMilliseconds
     if request.isRead {
-      let milliseconds = timeout ?? configuration.statementTimeout.wholeMilliseconds
       return """
         select set_config('transaction_read_only', 'on', true), set_config('statement_timeout', \(String(milliseconds)), true)
+        """
+    }
+    if request.isRelaxed {
+      return """
+        select set_config('synchronous_commit', 'off', true), set_config('statement_timeout', \(String(milliseconds)), true)
         """
     }
     return timeout.map { "select set_config('statement_timeout', \(String($0)), true)" }
@@ -112,7 +128,16 @@ final class ConnectionPool: ConnectionOwner {
 
   // MARK: Connections
 
+  /// The server answers others: whatever kept this pool from connecting may be over.
+  func serverIsBack() {
+    loop.disarm(retryTimer)
+    backoff.reset()
+    outage = nil
+    openWhatIsNeeded()
+  }
+
   private func openWhatIsNeeded() {
+    guard !retryTimer.isArmed, !isClosed else { return }
     var opening = connections.count { $0.use == .opening }
     while opening < queue.count && connections.count < configuration.poolSize {
       let connection = Connection(
@@ -125,6 +150,7 @@ final class ConnectionPool: ConnectionOwner {
 
   func connectionDidOpen(_ connection: Connection) {
     part.log.debug("a pool connection is open", metadata: ["pool": "\(connections.count)"])
+    backoff.reset()
     offer(connection)
   }
 
@@ -147,12 +173,17 @@ final class ConnectionPool: ConnectionOwner {
     connections.removeAll { $0 === connection }
     idle.removeAll { $0 === connection }
     for request in unanswered { lose(request, error) }
-    if wasOpening && connections.isEmpty {
-      // Nobody else will serve them.
-      while let request = queue.popFirst() { refuse(request, error) }
-    } else if !isClosed {
-      openWhatIsNeeded()
+    if wasOpening && !isClosed {
+      part.counters.failedConnections.increment(by: 1)
+      // A server that has no slot left is not asked again as fast as it can refuse.
+      if !retryTimer.isArmed { loop.arm(retryTimer, after: backoff.next()) }
+      if connections.isEmpty {
+        // Nobody else will serve them.
+        outage = error
+        while let request = queue.popFirst() { refuse(request, error) }
+      }
     }
+    openWhatIsNeeded()
     countUse()
   }
 
@@ -170,13 +201,26 @@ final class ConnectionPool: ConnectionOwner {
 
   /// Takes a leased connection back, in whatever state it is.
   func release(_ connection: Connection) {
-    guard connection.isOpen else { return }
+    // A cancel request that is still on its way would hit whatever runs here next: it comes back when that has returned.
+    guard connection.isOpen, !connection.isBeingCancelled else { return }
+    if connection.isOutdated { return replace(connection) }
     guard connection.isIdle else { return settle(connection, after: .milliseconds(500)) }
     guard connection.isInTransaction else { return offer(connection) }
     settle(connection, after: .seconds(5))
     let rollback = part.request(.step)
     rollback.queries.append("rollback")
     connection.send(transaction: rollback)
+  }
+
+  /// What led to the same server is of no use either; the loop's reads follow to the new primary.
+  private func replace(_ connection: Connection) {
+    let error = DatabaseError(.connectionLost, "the server is not the primary any more")
+    part.log.warning(
+      "the database only reads: connecting anew",
+      metadata: ["host": "\(configuration.hosts[connection.hostIndex])"])
+    for other in idle where other.hostIndex == connection.hostIndex { other.fail(error) }
+    connection.fail(error)
+    part.reader.leave(connection.hostIndex)
   }
 
   /// A connection whose answer nobody awaits gets some time; then the server is asked to give up, then it is closed.
@@ -197,6 +241,7 @@ final class ConnectionPool: ConnectionOwner {
     request.resumeWithResults()
     part.recycle(request)
     switch connection.use {
+    case .settling where connection.isBeingCancelled: break
     case .settling:
       loop.disarm(connection.stallTimer)
       release(connection)
@@ -205,13 +250,23 @@ final class ConnectionPool: ConnectionOwner {
     }
   }
 
-  func connection(_ connection: Connection, didAnswer read: Request, _ result: OpaquePointer) { PQclear(result) }
+  func connectionWasCancelled(_ connection: Connection) {
+    // What was to be cancelled may not have ended yet: its answer brings the connection back then.
+    guard connection.use == .settling, connection.isIdle else { return }
+    loop.disarm(connection.stallTimer)
+    release(connection)
+  }
+
+  func connection(_ connection: Connection, didAnswer read: Request, _ result: OpaquePointer) {
+    PQclear(result)
+  }
 
   func connection(_ connection: Connection, didFail read: Request, _ error: DatabaseError) {}
 
   /// Ends all connections; whoever waits is told so.
   func close() {
     isClosed = true
+    loop.disarm(retryTimer)
     let error = DatabaseError(.closed, "the database is shut down")
     while let request = queue.popFirst() { refuse(request, error) }
     for connection in connections { connection.fail(error) }

@@ -11,7 +11,7 @@ final class LoopDatabase: @unchecked Sendable {
   let counters = Counters()
   private let health: Health
   private let observer: (any StatementObserver)?
-  /// Whether there is an observer: asked before each read, and cheaper than to look at an existential.
+  /// Whether there is an observer or a meter: asked before each read, and cheaper than to look at an existential.
   private let isObserved: Bool
   private var recycled: [Request] = []
   private(set) var reader: SharedReader!
@@ -27,9 +27,10 @@ final class LoopDatabase: @unchecked Sendable {
     self.health = health
     self.log = log
     self.observer = observer
-    isObserved = observer != nil
-    reader = SharedReader(.reads(configuration), part: self)
-    pool = ConnectionPool(.pool(configuration), part: self)
+    isObserved = observer != nil || configuration.isMetered
+    let preference = HostPreference()
+    reader = SharedReader(.reads(configuration, preference), part: self)
+    pool = ConnectionPool(.pool(configuration, preference), part: self)
   }
 
   func readinessDidChange(_ isReady: Bool) {
@@ -62,7 +63,10 @@ final class LoopDatabase: @unchecked Sendable {
 
   // A function of its own: what it needs would make the frame of every read larger than the memory that its task has at hand.
   @inline(never)
-  private func observedRead(_ query: Query, _ deadline: MonotonicInstant?) async throws(DatabaseError) -> QueryResult {
+  private func observedRead(_ query: Query, _ deadline: MonotonicInstant?)
+    async throws(DatabaseError) -> QueryResult
+  {
+    meter?.add([query])
     guard let observer else { return try await unobservedRead(query, deadline) }
     return try await observed([query], by: observer) { () async throws(DatabaseError) in
       try await unobservedRead(query, deadline)
@@ -79,7 +83,10 @@ final class LoopDatabase: @unchecked Sendable {
   }
 
   /// Runs several reads that travel together, and answers when all are there.
-  func readAll(_ queries: [Query], deadline: MonotonicInstant?) async throws(DatabaseError) -> [QueryResult] {
+  func readAll(_ queries: [Query], deadline: MonotonicInstant?) async throws(DatabaseError)
+    -> [QueryResult]
+  {
+    meter?.add(queries)
     guard let observer else { return try await unobservedReadAll(queries, deadline) }
     return try await observed(queries, by: observer) { () async throws(DatabaseError) in
       try await unobservedReadAll(queries, deadline)
@@ -104,20 +111,34 @@ final class LoopDatabase: @unchecked Sendable {
     }.results()
   }
 
-  func run(_ queries: [Query], deadline: MonotonicInstant?) async throws(DatabaseError) -> [QueryResult] {
-    guard let observer else { return try await unobservedRun(queries, deadline) }
+  func run(
+    _ queries: [Query], deadline: MonotonicInstant?, isRelaxed: Bool
+  ) async throws(DatabaseError) -> [QueryResult] {
+    guard let observer else { return try await unobservedRun(queries, deadline, isRelaxed) }
     return try await observed(queries, by: observer) { () async throws(DatabaseError) in
-      try await unobservedRun(queries, deadline)
+      try await unobservedRun(queries, deadline, isRelaxed)
     }
   }
 
-  private func unobservedRun(_ queries: [Query], _ deadline: MonotonicInstant?) async throws(DatabaseError) -> [QueryResult] {
+  private func unobservedRun(
+    _ queries: [Query], _ deadline: MonotonicInstant?, _ isRelaxed: Bool
+  ) async throws(DatabaseError) -> [QueryResult] {
     try refuseLate(deadline)
     let request = request(.transaction)
-    request.queries = queries
+    let meter = meter
+    meter?.add(queries)
+    request.queries = meter == nil ? queries : queries + [StatementMeter.probe]
+    request.meter = meter
+    request.isRelaxed = isRelaxed
     request.deadline = deadline ?? latestEnd()
-    return try await request.wait { pool.submit($0) }.results()
+    let results = try await request.wait { pool.submit($0) }.results()
+    guard let meter else { return results }
+    meter.note(probe: results.last)
+    return results.dropLast()
   }
+
+  /// Who counts what the calling task costs.
+  var meter: StatementMeter? { configuration.isMetered ? StatementMeter.current : nil }
 
   func lease(deadline: MonotonicInstant?) async throws(DatabaseError) -> Connection {
     try refuseLate(deadline)
@@ -145,6 +166,7 @@ final class LoopDatabase: @unchecked Sendable {
     request.queries = queries
     request.deadline = deadline ?? latestEnd()
     counters.queries.increment(by: queries.count)
+    meter?.add(queries)
     return try await request.wait { connection.send(transaction: $0) }.results()
   }
 

@@ -164,6 +164,7 @@ final class SharedReader: ConnectionOwner, EndOfTickWork {
     backoff.reset()
     part.log.info("connected to the database", metadata: ["purpose": "reads"])
     part.readinessDidChange(true)
+    part.pool.serverIsBack()
     part.loop.arm(heartbeat, after: settings.configuration.heartbeatPause)
     schedule()
   }
@@ -246,6 +247,14 @@ final class SharedReader: ConnectionOwner, EndOfTickWork {
       segments += 1
     }
     part.loop.arm(heartbeat, after: settings.configuration.heartbeatPause)
+  }
+
+  /// Goes to another host, where there is one: this one takes no writes any more. What it has not answered is asked there.
+  func leave(_ hostIndex: Int) {
+    guard isOpen, let connection, connection.hostIndex == hostIndex,
+      settings.configuration.hosts.count > 1
+    else { return }
+    connection.fail(DatabaseError(.connectionLost, "the server is not the primary any more"))
   }
 
   /// Ends the connection and the attempts to have one.
