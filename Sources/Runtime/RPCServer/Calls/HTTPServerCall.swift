@@ -4,9 +4,9 @@ internal import HTTP2
 internal import RPC
 
 /// One plain HTTP request on one HTTP/2 stream. The handler runs once the request is whole, or where its route says so, as soon as its
-/// headers are there.
-// SAFETY: used on its loop only; the handler's task prefers it.
-final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
+/// headers are there. Whatever the handler asks for from elsewhere is done on the loop.
+// SAFETY: all state is used on its loop only: the handler's task prefers it, and what others may call goes there first.
+final class HTTPServerCall: HTTP2StreamHandler, HTTPBodySink, @unchecked Sendable {
   private let server: ServerLoop
   private let handler: HTTPRoute.Handler
   /// Whose path stands for it in logs; nil for what has no path of its own.
@@ -19,6 +19,9 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
   /// Its turn among the large requests, while it has one.
   private var turn: LargeRequests.Turn?
   private var bodyWaiters: [UnsafeContinuation<Void, Never>] = []
+  /// What is being streamed: how the response begins, and how many bytes of it were written.
+  private var outgoing: (head: HTTPServerResponse, body: HTTPBodyStream, hasHead: Bool, written: Int)?
+  private var bodyWriters: [UnsafeContinuation<Void, Never>] = []
   /// What ends the wait for a large body: for its turn, and then for its bytes.
   private var patience: LoopTimer?
 
@@ -83,7 +86,9 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
 
   /// The body, when all of it is there. A large one waits for its turn, as soon as enough of it has come to show that it does come.
   func wholeBody(of owner: String?) async throws -> [UInt8] {
-    while let stream, !isAnswered {
+    while true {
+      guard server.loop.isCurrent else { return try await server.loop.visit { try await self.wholeBody(of: owner) } }
+      guard let stream, !isAnswered else { throw CancellationError() }
       let (expected, count) = (expectedBody(stream), stream.inbound.count)
       let isLarge = expected > server.configuration.maximumRequestBytes
       if isLarge, patience == nil { wait(atMost: server.configuration.maximumCallDuration ?? .seconds(60)) }
@@ -102,7 +107,6 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
         await withUnsafeContinuation { bodyWaiters.append($0) }
       }
     }
-    throw CancellationError()
   }
 
   /// What of a large body has to be there before it gets room.
@@ -134,6 +138,11 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
   }
 
   func letGoOfBody() {
+    guard server.loop.isCurrent else {
+      // A loop that has ended holds no bytes.
+      server.loop.execute { self.letGoOfBody() }
+      return
+    }
     if let patience { server.loop.disarm(patience) }
     guard let turn else { return }
     route?.room?.leave(turn)
@@ -145,7 +154,7 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
     bodyWaiters.removeAll()
   }
 
-  func streamDrained(_ stream: HTTP2Stream) {}
+  func streamDrained(_ stream: HTTP2Stream) { wakeBodyWriters() }
 
   func streamOverBudget(_ stream: HTTP2Stream) {
     guard !isAnswered else { return }
@@ -158,6 +167,7 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
   private func stopHandler() {
     task?.cancel()
     wakeBodyWaiters()
+    wakeBodyWriters()
   }
 
   private func shed(_ reason: ShedReason, _ stream: HTTP2Stream) {
@@ -194,34 +204,118 @@ final class HTTPServerCall: HTTP2StreamHandler, @unchecked Sendable {
 
   private func run(_ request: HTTPServerRequest) async {
     var response: HTTPServerResponse
-    do { response = try await handler(request) } catch {
-      let incident = IncidentID.make()
-      if !(error is CancellationError) { server.events.unexpectedHTTPError(request.path, error, incident) }
-      response = .text(500, "internal error, incident \(incident)\n")
+    do { response = try await handler(request) } catch { response = failure(error, request) }
+    if let body = response.bodyStream, request.method != "HEAD", !isAnswered, stream != nil {
+      await send(body, response, to: request)
+      return ended()
     }
+    ended()
+    if let stream, !isAnswered, !response.body.isEmpty, !stream.hasRoom { return shed(.responseBytes, stream) }
+    answer(response, toHead: request.method == "HEAD")
+  }
+
+  /// The handler is done.
+  private func ended() {
     server.runningHandlers.giveBack(1)
     isRunning = false
     if let task { server.running.ended(task) }
     task = nil
     home?.runningHandlers -= 1
     home = nil
-    if let stream, !isAnswered, !response.body.isEmpty, !stream.hasRoom { return shed(.responseBytes, stream) }
-    answer(response, toHead: request.method == "HEAD")
+  }
+
+  private func failure(_ error: any Error, _ request: HTTPServerRequest) -> HTTPServerResponse {
+    let incident = IncidentID.make()
+    if !(error is CancellationError) { server.events.unexpectedHTTPError(request.path, error, incident) }
+    return .text(500, "internal error, incident \(incident)\n")
   }
 
   private func answer(_ response: HTTPServerResponse, toHead: Bool) {
     guard let stream, !isAnswered else { return }
     isAnswered = true
+    // Whoever still waits for the request's body has outlived its handler.
+    wakeBodyWaiters()
     guard !response.resetsStream else { return stream.reset(.internalError) }
-    let list = HeaderList(capacity: 2 + response.headers.count)
-    list.append(":status", "\(response.status)")
-    for (name, value) in response.headers { list.append(name, value) }
-    if response.status != 204 { list.append("content-length", "\(response.body.count)") }
     let hasBody = !response.body.isEmpty && !toHead
-    stream.respond(list, endsStream: !hasBody)
+    stream.respond(Self.head(of: response), endsStream: !hasBody)
     if hasBody {
       stream.outbound.append(contentsOf: response.body)
       stream.finish()
     }
+  }
+
+  private static func head(of response: HTTPServerResponse) -> HeaderList {
+    let list = HeaderList(capacity: 2 + response.headers.count)
+    list.append(":status", "\(response.status)")
+    for (name, value) in response.headers { list.append(name, value) }
+    let count = response.bodyStream.map(\.byteCount) ?? response.body.count
+    if response.status != 204, let count { list.append("content-length", "\(count)") }
+    return list
+  }
+
+  // MARK: A body that is streamed
+
+  private func send(_ body: HTTPBodyStream, _ head: HTTPServerResponse, to request: HTTPServerRequest) async {
+    outgoing = (head, body, false, 0)
+    do {
+      try await body.write(HTTPBodyWriter(self))
+      guard let stream, let outgoing else { return }
+      if let announced = body.byteCount, announced != outgoing.written {
+        throw HTTPBodyError(announced: announced, written: outgoing.written)
+      }
+      if !outgoing.hasHead { sendHead(stream) }
+      stream.finish()
+      self.outgoing = nil
+    } catch {
+      guard let outgoing else { return }
+      self.outgoing = nil
+      guard stream != nil else { return }
+      let answer = failure(error, request)
+      // What has begun to leave cannot be taken back, and must not be taken for whole.
+      if outgoing.hasHead { stream?.reset(.internalError) } else { self.answer(answer, toHead: false) }
+    }
+  }
+
+  private func sendHead(_ stream: HTTP2Stream) {
+    guard let head = outgoing?.head else { return }
+    outgoing?.hasHead = true
+    isAnswered = true
+    wakeBodyWaiters()
+    stream.respond(Self.head(of: head), endsStream: false)
+  }
+
+  func write(_ bytes: [UInt8]) async throws {
+    var offset = 0
+    while offset < bytes.count {
+      guard server.loop.isCurrent else {
+        let rest = offset == 0 ? bytes : Array(bytes[offset...])
+        return try await server.loop.visit { try await self.write(rest) }
+      }
+      guard let stream, let outgoing, outgoing.hasHead || !isAnswered else { throw CancellationError() }
+      if let announced = outgoing.body.byteCount, outgoing.written + bytes.count - offset > announced {
+        throw HTTPBodyError(announced: announced, written: outgoing.written + bytes.count - offset)
+      }
+      let limit = max(1, server.configuration.http2.streamOutputBytes)
+      let count = min(limit - stream.outbound.count, bytes.count - offset)
+      if !stream.hasRoom {
+        stream.notifyWhenRoom()
+        await withUnsafeContinuation { bodyWriters.append($0) }
+      } else if count <= 0 {
+        // Woken while there still is something to send, so that the stream does not run dry.
+        stream.notifyWhenDrained(to: limit / 2)
+        await withUnsafeContinuation { bodyWriters.append($0) }
+      } else {
+        if !outgoing.hasHead { sendHead(stream) }
+        stream.outbound.append(contentsOf: bytes[offset..<(offset + count)])
+        stream.outboundGrew()
+        offset += count
+        self.outgoing?.written += count
+      }
+    }
+  }
+
+  private func wakeBodyWriters() {
+    for writer in bodyWriters { writer.resume() }
+    bodyWriters.removeAll()
   }
 }

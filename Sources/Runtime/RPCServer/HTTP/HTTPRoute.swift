@@ -52,14 +52,16 @@ public struct HTTPServerRequest: Sendable {
   }
 }
 
-/// A response of plain HTTP, whole.
+/// A response of plain HTTP: whole, or with a body that is written while it is sent.
 public struct HTTPServerResponse: Sendable {
   /// The status code.
   public var status: Int
-  /// The header fields; names in lower case. `content-length` is added.
+  /// The header fields; names in lower case. `content-length` is added where the length is known.
   public var headers: [(name: String, value: String)]
-  /// The body.
+  /// The body; empty where it is streamed.
   public var body: [UInt8]
+  /// What writes the body while it is sent, where it is not in ``body``; see ``streamed(_:headers:byteCount:_:)``.
+  public private(set) var bodyStream: HTTPBodyStream?
   /// Whether the stream is reset instead of answered; see ``dropped``.
   public private(set) var resetsStream = false
 
@@ -75,6 +77,27 @@ public struct HTTPServerResponse: Sendable {
     self.status = status
     self.headers = headers
     self.body = body
+  }
+
+  /// A response whose body is written piece by piece, no faster than its reader takes it: of each one, the server holds at most
+  /// ``HTTP2/HTTP2Limits/streamOutputBytes`` and the piece that is being written.
+  ///
+  /// The headers leave with the first piece. An error before that is answered with 500 and an incident id; one that comes later, or a
+  /// body that is shorter or longer than `byteCount`, resets the stream, so that nobody takes a part for the whole. A HEAD request is
+  /// answered with the headers alone, and `write` is not called. `write` runs in the task of the handler, after the handler and all
+  /// that is around it have returned: values of task-local variables are gone. The task is cancelled when the reader is.
+  ///
+  /// - Parameters:
+  ///   - status: The status code; one that has a body.
+  ///   - headers: The header fields; names in lower case.
+  ///   - byteCount: The length of the body, sent as `content-length`; nil where nobody knows it yet.
+  ///   - write: Writes the body. Its return ends the response.
+  public static func streamed(
+    _ status: Int, headers: [(name: String, value: String)] = [], byteCount: Int? = nil, _ write: @escaping HTTPBodyStream.Write
+  ) -> HTTPServerResponse {
+    var response = HTTPServerResponse(status, headers: headers)
+    response.bodyStream = HTTPBodyStream(byteCount: byteCount, write: write)
+    return response
   }
 
   /// A response of text.
