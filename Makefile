@@ -26,7 +26,7 @@ BUILD_FLAGS := $(if $(filter release,$(CONFIG)),$(RELEASE_FLAGS),-c debug --scra
 export CONFIG SCRATCH SWIFT PREFIX DESTDIR SERVICES
 .DEFAULT_GOAL := help
 # Every target that `make help` prints is a name for work, not for a file.
-.PHONY: release $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' Makefile)
+.PHONY: release deps-build deps-local $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' Makefile)
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,27 +35,34 @@ help: ## Print this list
 deps: ## Install the Debian packages that are missing (sudo when not root); says nothing to do when none is
 	@deploy/local/dependencies.sh
 
+# What building takes, and what running on this machine takes; the tests take all.
+deps-build:
+	@deploy/local/dependencies.sh run build
+
+deps-local:
+	@deploy/local/dependencies.sh run build local
+
 venv: $(VENV)/.requirements ## Create the Python environment of the outside clients and of buf
 
 $(VENV)/.requirements: $(REQUIREMENTS) | deps
 	@deploy/local/venv.sh $(VENV) $(REQUIREMENTS)
 
-build: deps ## Build everything (CONFIG=release: the shipped binaries, in .build-release)
+build: deps-build ## Build everything (CONFIG=release: the shipped binaries, in .build-release)
 	@deploy/local/build.sh $(BUILD_FLAGS)
 
 release:
 	@$(MAKE) --no-print-directory build CONFIG=release
 
-services: deps ## Build what ships, the services alone, in release
+services: deps-build ## Build what ships, the services alone, in release
 	@for service in $(SERVICES); do deploy/local/build.sh $(RELEASE_FLAGS) --product parley-$$service || exit 1; done
 
-adapters: deps ## Build the programs that outside judges run, in release, into .build/adapters
+adapters: deps-build ## Build the programs that outside judges run, in release, into .build/adapters
 	@Tests/Adapters/build.sh
 
-run: deps ## Start everything on this machine, show that it works, and stay up until Ctrl-C
+run: deps-local ## Start everything on this machine, show that it works, and stay up until Ctrl-C
 	@deploy/local/run.sh run
 
-demo: deps ## The same, then stop; exits 0 when every step passed
+demo: deps-local ## The same, then stop; exits 0 when every step passed
 	@deploy/local/run.sh demo
 
 test: deps venv ## Unit and integration tests, then the outside clients (FILTER= a name pattern, TARGETS=A,B some Swift suites)
@@ -111,7 +118,7 @@ proto-check: deps venv ## Check that the generated sources are those of proto/, 
 	@proto/generate.sh --check
 	@$(VENV)/bin/buf lint proto
 
-deploy: deps ## Install the services with units, configuration and roles on this host or under DESTDIR (SERVICES= some of them)
+deploy: ## Install the services with units, configuration and roles on this host or under DESTDIR (SERVICES= some of them)
 	@deploy/install.sh
 
 stop: ## Stop whatever `make run` or `make demo` left running (by recorded process id)

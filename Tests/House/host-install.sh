@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # host-install.sh: installs all services on this host as `make deploy` does, migrates, and starts each as its account under its unit's
-# system call rules. It happens in a mount namespace of its own, with layers over /etc, /usr and /var/lib that are gone at the end:
+# system call rules; then upgrades that fail, a build by whoever called sudo, and packages that come with servers. It happens in a mount namespace of its own, with layers over /etc, /usr and /var/lib that are gone at the end:
 # nothing on this host changes. It takes root, overlay mounts and a database cluster of its own.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -101,5 +101,153 @@ for name in "${names[@]}"; do
   ended() { wait "$pid"; }
   fact "and ends as asked" ended
 done
+# --- Upgrades
+# Programs that say when they migrate what is installed meanwhile, and fail at it or not.
+odd_programs() { # FOLDER EXIT-CODE
+  local name
+  mkdir -p "$1"
+  for name in "${names[@]}"; do
+    printf '#!/bin/sh\n[ "$1" = migrate ] || exit 0\nreadlink -f /usr/bin/parley-%s >>%s\nexit %s\n' "$name" "$layers/run/migrating" "$2" \
+      >"$1/parley-$name"
+    chmod 755 "$1/parley-$name"
+  done
+}
+upgrade() { PARLEY_PREBUILT=1 PARLEY_BINARIES=$1 deploy/install.sh; }
+state() {
+  local name
+  for name in "${names[@]}"; do
+    readlink -f "/usr/bin/parley-$name"
+    ls "/usr/lib/parley/$name"
+    sha256sum "/usr/bin/parley-$name" "/lib/systemd/system/parley-$name.service"
+  done
+}
+fails_and_leaves() {
+  local before after said name
+  # A unit that the new version would replace.
+  for name in "${names[@]}"; do echo '# of the version before' >>"/lib/systemd/system/parley-$name.service"; done
+  before=$(state)
+  if said=$(upgrade "$layers/failing" 2>&1); then echo "it did not fail: $said"; return 1; fi
+  after=$(state)
+  [[ $before == "$after" ]] || { diff <(echo "$before") <(echo "$after"); return 1; }
+  for name in "${names[@]}"; do "/usr/bin/parley-$name" version >/dev/null || return 1; done
+  # What migrated was not the installed one.
+  [[ -s $layers/run/migrating ]] || { echo "nothing migrated: $said"; return 1; }
+  ! grep -vxF -f <(for name in "${names[@]}"; do readlink -f "/usr/bin/parley-$name"; done) "$layers/run/migrating"
+}
+last_fails_and_leaves() {
+  # All but the last can.
+  cp "$layers/odd"/* "$layers/mixed"
+  cp "$layers/failing/parley-${names[-1]}" "$layers/mixed"
+  local before
+  before=$(state)
+  ! upgrade "$layers/mixed" || return 1
+  [[ $before == "$(state)" ]] || { diff <(echo "$before") <(state); return 1; }
+}
+migrates_first() {
+  local before name
+  before=$(for name in "${names[@]}"; do readlink -f "/usr/bin/parley-$name"; done)
+  : >"$layers/run/migrating"
+  upgrade "$layers/odd" || return 1
+  [[ $(<"$layers/run/migrating") == "$before" ]] || { diff <(echo "$before") "$layers/run/migrating"; return 1; }
+  for name in "${names[@]}"; do
+    cmp "/usr/bin/parley-$name" "$layers/odd/parley-$name" || return 1
+    # As the guide has it.
+    ln -sfnT "$(basename "$(dirname "$(grep -m 1 "/$name/" <<<"$before")")")" "/usr/lib/parley/$name/current"
+    [[ $(readlink -f "/usr/bin/parley-$name") == "$(grep -m 1 "/$name/" <<<"$before")" ]] || { echo "no way back: $name"; return 1; }
+  done
+}
+odd_programs "$layers/failing" 70
+odd_programs "$layers/odd" 0
+mkdir "$layers/mixed"
+chmod 1777 "$layers/run"
+: >"$layers/run/migrating"
+chmod 666 "$layers/run/migrating"
+fact "a migration that fails leaves the old programs and units installed (DF-02)" fails_and_leaves
+fact "also where only the last service's does (DF-02)" last_fails_and_leaves
+fact "new programs migrate before they are the installed ones, and a link is the way back (DF-02)" migrates_first
+
+# --- sudo make deploy
+# In a checkout of somebody's own, whose toolchain is on no path but theirs.
+builds_as_caller() {
+  local home=$layers/home checkout=$layers/home/parley name
+  useradd --no-create-home --home-dir "$home" --shell /bin/bash parley-builder || return 1
+  mkdir -p "$checkout" "$home/toolchain"
+  cp -r deploy "$checkout/"
+  printf 'PATH=%s:$PATH\n' "$home/toolchain" >"$home/.profile"
+  cat >"$home/toolchain/swift" <<'SWIFT'
+#!/bin/bash
+# Builds nothing, and says who asked.
+while (($#)); do case $1 in --scratch-path) scratch=$2 ;; --product) product=$2 ;; esac; shift; done
+mkdir -p "$scratch/release"
+printf '#!/bin/sh\n# %s\n' "$product" >"$scratch/release/$product"
+chmod 755 "$scratch/release/$product"
+id -un >>"$scratch/builders"
+SWIFT
+  chmod 755 "$home/toolchain/swift"
+  chown -R parley-builder: "$home"
+  SUDO_USER=parley-builder PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin PARLEY_MIGRATE=0 \
+    "$checkout/deploy/install.sh" || return 1
+  [[ $(sort -u "$checkout/.build-release/builders") == parley-builder ]] || { cat "$checkout/.build-release/builders"; return 1; }
+  [[ -z $(find "$checkout" -user root) ]] || { find "$checkout" -user root; return 1; }
+  for name in "${names[@]}"; do grep -qx "# parley-$name" "/usr/bin/parley-$name" || { echo "parley-$name is not installed"; return 1; }; done
+  # What root has built before is in the way, and said to be.
+  chown root:root "$checkout/.build-release"
+  ! SUDO_USER=parley-builder PARLEY_MIGRATE=0 "$checkout/deploy/install.sh" 2>"$layers/said" || return 1
+  grep -q "not parley-builder's to write" "$layers/said" || { cat "$layers/said"; return 1; }
+}
+fact "sudo make deploy builds as the caller, with their toolchain, and installs as root (DF-03)" builds_as_caller
+
+# --- Packages that come with servers
+# An apt that starts what it is let, as the packages' scripts do, and a host with a rule of its own.
+mkdir "$layers/apt"
+cat >"$layers/apt/apt-get" <<'APT'
+#!/bin/bash
+log=$(dirname "$0")/log
+[[ " $* " == *" install "* ]] || exit 0
+for unit in prometheus.service nghttpx postgresql@15-main.service dbus.service denied.service; do
+  /usr/sbin/policy-rc.d "$unit" start && echo "started $unit" >>"$log"
+done
+mkdir -p /etc/postgresql-common
+if [[ " $* " == *" postgresql "* ]]; then
+  grep -q '^create_main_cluster = false' /etc/postgresql-common/createcluster.conf || echo "made a cluster" >>"$log"
+else
+  [[ -e /etc/postgresql-common/createcluster.conf ]] || echo '# as it came' >/etc/postgresql-common/createcluster.conf
+fi
+[[ ! -e $(dirname "$0")/broken ]]
+APT
+printf '#!/bin/sh\ncase $* in *" ii "*) ;; esac\nprintf "ii  libssl3\\n"\n' >"$layers/apt/dpkg-query"
+printf '#!/bin/sh\necho "$0 $*" | sed "s|.*/||" >>"$(dirname "$0")/log"\n' | tee "$layers/apt/update-rc.d" >"$layers/apt/systemctl"
+chmod 755 "$layers/apt"/*
+with_servers() { # LIST...
+  rm -f "$layers/apt/log"
+  PATH=$layers/apt:$PATH PARLEY_DEPS='' SWIFT=true deploy/local/dependencies.sh "$@"
+}
+starts_nothing() {
+  printf '#!/bin/sh\n[ "$1" != denied.service ] || exit 101\n' >/usr/sbin/policy-rc.d
+  chmod 755 /usr/sbin/policy-rc.d
+  rm -rf /etc/postgresql-common
+  local rule=$(</usr/sbin/policy-rc.d) broken
+  for broken in no yes; do
+    if [[ $broken == yes ]]; then touch "$layers/apt/broken"; fi
+    with_servers run build local test || [[ $broken == yes ]] || return 1
+    [[ $(grep -E '^(started|made)' "$layers/apt/log" | sort -u) == 'started dbus.service' ]] || { cat "$layers/apt/log"; return 1; }
+    [[ $(</usr/sbin/policy-rc.d) == "$rule" && ! -e /usr/sbin/policy-rc.d.parley-kept ]] || { echo "another rule is left"; return 1; }
+    [[ $(</etc/postgresql-common/createcluster.conf) == '# as it came' ]] || { cat /etc/postgresql-common/createcluster.conf; return 1; }
+    if [[ $broken == no ]]; then
+      grep -qx 'update-rc.d prometheus disable' "$layers/apt/log" && grep -qx 'systemctl disable nghttpx.service' "$layers/apt/log" || return 1
+      ! grep dbus <(grep disable "$layers/apt/log") || return 1
+    fi
+  done
+  rm "$layers/apt/broken"
+}
+touches_no_others() {
+  # They were here before: what has to be updated starts again.
+  printf '#!/bin/sh\nfor p in prometheus nghttp2-proxy postgresql postgresql-common; do printf "ii  $p\\n"; done\n' >"$layers/apt/dpkg-query"
+  with_servers || return 1
+  grep -qx 'started prometheus.service' "$layers/apt/log" && grep -qx 'started postgresql@15-main.service' "$layers/apt/log" \
+    && ! grep disable "$layers/apt/log"
+}
+fact "no server starts because its package was installed, not with the machine either, and nothing stays of that (DF-01)" starts_nothing
+fact "and servers that were here before are left alone (DF-01)" touches_no_others
 echo "host: ${#names[@]} services installed: $([[ $failed == 0 ]] && echo good || echo NOT GOOD)"
 exit "$failed"
