@@ -69,8 +69,11 @@ extension SessionKeeper {
       if stored.accessToken != old, now < stored.refreshAt { return stored.accessToken }
       do {
         options.log("Session", "refreshing")
-        let response = try await auth.refreshSession(
-          .init(refreshToken: stored.refreshToken, attempt: stored.attempt ?? ""), options: callOptions())
+        let request = RefreshSessionRequest(refreshToken: stored.refreshToken, attempt: stored.attempt ?? "")
+        // The same attempt gets the same answer, from whichever copy.
+        let response = try await hedged(isIdempotent: true) { [auth, calling = callOptions()] () async throws(RPCError) in
+          try await auth.refreshSession(request, options: calling)
+        }
         return try await adopt(response.tokens, in: stored, begun: now)
       } catch {
         if let cause = SignedOut.Cause(error, ofRefresh: true) {

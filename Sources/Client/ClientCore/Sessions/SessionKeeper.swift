@@ -21,6 +21,9 @@ public actor SessionKeeper {
     public var jitter: Duration
     /// How long a call may take.
     public var timeout: Duration
+    /// How long a sign-in or a refresh waits for its answer before it is sent once more beside the first, to another copy of the
+    /// service where there is one; nil for never.
+    public var hedge: Duration?
     /// How often a refresh is sent that finds nobody.
     public var attempts: Int
     /// What happens when the session ends.
@@ -30,17 +33,18 @@ public actor SessionKeeper {
     /// The time of day.
     public var clock: any WallClock
 
-    /// Options; by default 60 s of margin, 15 s of jitter, 30 s for a call, three attempts.
+    /// Options; by default 60 s of margin, 15 s of jitter, 30 s for a call, which is sent again after 2 s, three attempts.
     public init(
       app: String = "", name: String = "session", margin: Duration = .seconds(60), jitter: Duration = .seconds(15),
-      timeout: Duration = .seconds(30), attempts: Int = 3, steps: SignOutSteps = SignOutSteps(), log: DebugLog = .none,
-      clock: any WallClock = SystemWallClock()
+      timeout: Duration = .seconds(30), hedge: Duration? = .seconds(2), attempts: Int = 3,
+      steps: SignOutSteps = SignOutSteps(), log: DebugLog = .none, clock: any WallClock = SystemWallClock()
     ) {
       self.app = app
       self.name = name
       self.margin = margin
       self.jitter = jitter
       self.timeout = timeout
+      self.hedge = hedge
       self.attempts = attempts
       self.steps = steps
       self.log = log
@@ -93,8 +97,11 @@ public actor SessionKeeper {
   /// Signs in with an ID token of Google that carries the nonce. A session that was there before is left as it is at the server.
   public func signIn(google idToken: String, nonce: String, device: Device? = nil) async throws(RPCError) -> SignedIn {
     let begun = options.clock.now()
-    let response = try await auth.signInWithGoogle(
-      .init(app: options.app, idToken: idToken, nonce: nonce, device: device), options: callOptions())
+    let request = SignInWithGoogleRequest(app: options.app, idToken: idToken, nonce: nonce, device: device)
+    // A token and a nonce serve once: of several calls one at most signs in.
+    let response = try await hedged(isIdempotent: false) { [auth, calling = callOptions()] () async throws(RPCError) in
+      try await auth.signInWithGoogle(request, options: calling)
+    }
     try await keep(response.tokens, response.profile, begun: begun)
     return SignedIn(profile: response.profile ?? .init(), isNewAccount: response.isNewAccount)
   }
@@ -111,10 +118,12 @@ public actor SessionKeeper {
     apple identityToken: String, nonce: String, device: Device? = nil, fullName: FullName? = nil, authorizationCode: String? = nil
   ) async throws(RPCError) -> SignedIn {
     let begun = options.clock.now()
-    let response = try await auth.signInWithApple(
-      .init(
-        app: options.app, identityToken: identityToken, nonce: nonce, device: device, fullName: fullName,
-        authorizationCode: authorizationCode), options: callOptions())
+    let request = SignInWithAppleRequest(
+      app: options.app, identityToken: identityToken, nonce: nonce, device: device, fullName: fullName,
+      authorizationCode: authorizationCode)
+    let response = try await hedged(isIdempotent: false) { [auth, calling = callOptions()] () async throws(RPCError) in
+      try await auth.signInWithApple(request, options: calling)
+    }
     try await keep(response.tokens, response.profile, begun: begun)
     return SignedIn(profile: response.profile ?? .init(), isNewAccount: response.isNewAccount)
   }
@@ -172,6 +181,13 @@ public actor SessionKeeper {
 
   func callOptions(bearer token: String? = nil) -> CallOptions {
     CallOptions(metadata: token.map { ["authorization": "Bearer \($0)"] } ?? [:], deadline: .after(options.timeout))
+  }
+
+  /// Makes a call that does not wait for a copy of the service that stands still.
+  func hedged<Value: Sendable>(
+    isIdempotent: Bool, _ call: @escaping @Sendable () async throws(RPCError) -> Value
+  ) async throws(RPCError) -> Value {
+    try await HedgedCall(delay: options.hedge, isIdempotent: isIdempotent).value(call)
   }
 
   func margin() -> Duration { options.margin + options.jitter * Double.random(in: 0...1) }
