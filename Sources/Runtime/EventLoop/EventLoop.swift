@@ -103,11 +103,12 @@ public final class EventLoop: TaskExecutor {
   @discardableResult
   func tick(waits: Bool) -> Int {
     enter(.waiting)
-    let ready = poller.wait(milliseconds: !waits || jobs.count > 0 ? 0 : millisecondsToNextTimer()) { watch, readiness in
+    let milliseconds = !waits || jobs.count > 0 ? 0 : millisecondsToNextTimer()
+    // Whoever is told of a descriptor must not take the time before the wait for the present.
+    let ready = poller.wait(milliseconds: milliseconds, woken: { now = .now() }) { watch, readiness in
       enter(.descriptors)
       watch.handler?.descriptorIsReady(readiness)
     }
-    now = .now()
     enter(.timers)
     fireTimers()
     enter(.messages)

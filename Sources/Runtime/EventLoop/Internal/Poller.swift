@@ -43,9 +43,13 @@ struct Poller: ~Copyable {
 
   /// Waits until a descriptor is ready or `milliseconds` have passed (-1: for ever, 0: not at all).
   ///
+  /// - Parameters:
+  ///   - woken: Called once the wait is over, before anybody is told of anything.
+  ///   - body: Called for each descriptor that is ready.
   /// - Returns: How many were ready.
-  func wait(milliseconds: Int32, _ body: (DescriptorWatch, Readiness) -> Void) -> Int {
+  func wait(milliseconds: Int32, woken: () -> Void, _ body: (DescriptorWatch, Readiness) -> Void) -> Int {
     let count = epoll_wait(descriptor, events, Self.batch, milliseconds)
+    woken()
     guard count > 0 else { return 0 }
     for index in 0..<Int(count) {
       let event = events[index]

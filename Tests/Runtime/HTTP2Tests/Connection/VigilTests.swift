@@ -68,6 +68,28 @@ struct VigilTests {
     }
   }
 
+  // MARK: Headers
+
+  @Test("A peer whose headers come in two reads after long idleness is not taken for a slow one (RF-02)")
+  func headersAfterIdleness() async throws {
+    try await server({ $0.headerTimeout = .seconds(1) }) { server, loop in
+      let peer = try await HTTP2Peer.open(to: server.address, on: loop)
+      try await peer.probe(1)
+      // The server's loop waits for longer than a header list may take, and has nothing else to do.
+      try await loop.sleep(for: .milliseconds(1_300))
+      let head = HTTP2Frame.headers(3, HTTP2Peer.grpcHeaders("Echo")).bytes
+      peer.send(HTTP2Frame(.ping, [UInt8](repeating: 1, count: 8)).bytes + head.prefix(20))
+      try await peer.wait("the first read") {
+        peer.isClosed || peer.frames.contains { $0.type == HTTP2Frame.Kind.ping.rawValue && $0.flags == 1 }
+      }
+      peer.send(Array(head.dropFirst(20)))
+      peer.send(.data(3, HTTP2Peer.message([]), ends: true))
+      let response = try await peer.response(3)
+      #expect(response.status == 0 && server.failures.isEmpty)
+      peer.close()
+    }
+  }
+
   // MARK: Age
 
   @Test("An old connection is drained: its calls go on for the grace, and are cut off then")
