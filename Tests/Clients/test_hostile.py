@@ -38,11 +38,44 @@ def field(name, value):
 REQUEST = b"".join(field(name, value) for name, value in (
     (b":method", b"GET"), (b":scheme", b"http"), (b":path", b"/healthz"), (b":authority", b"localhost")))
 
+OPEN_REQUEST = b"".join(field(name, value) for name, value in (
+    (b":method", b"POST"), (b":scheme", b"http"), (b":path", b"/parley.broker.v1.TokenBrokerService/WhoAmI"),
+    (b":authority", b"localhost"), (b"content-type", b"application/grpc"), (b"te", b"trailers")))
+
+
+def header_frames(stream, block):
+    """A header list in as many frames as it takes."""
+    parts = [block[start:start + 16_000] for start in range(0, len(block), 16_000)]
+    last = len(parts) - 1
+    return b"".join(
+        frame(CONTINUATION if number else HEADERS,
+              (END_HEADERS if number == last else 0) | (0 if number else END_STREAM), stream, part)
+        for number, part in enumerate(parts))
+
+
+def attacks():
+    """What ends a connection: 90 headers of 700 bytes, 205 lists of 20 KB."""
+    many = REQUEST + b"".join(field(b"x-%d" % number, b"b" * 700) for number in range(90))
+    long = REQUEST + field(b"x-long", b"b" * 20_000)
+    return (
+        header_frames(1, many),
+        b"".join(header_frames(stream, long) for stream in range(1, 411, 2)),
+    )
+
+
+def resets(first, last):
+    """Requests whose body does not end, with these streams, and what resets them."""
+    streams = range(first, last, 2)
+    return (
+        b"".join(frame(HEADERS, END_HEADERS, stream, OPEN_REQUEST) for stream in streams),
+        b"".join(frame(RST_STREAM, 0, stream, struct.pack(">I", 8)) for stream in streams))
+
 
 class HostileTests(Case):
     @classmethod
     def setUpClass(cls):
-        cls.stack = Stack()
+        # The attackers come from 127.0.0.2: who comes from a proxy's address is the proxy, whose connection no caller ends.
+        cls.stack = Stack(settings={"PARLEY_AUTH_TRUSTED_PROXIES": "127.0.0.1/32"})
         cls.addClassCleanup(cls.stack.stop)
         cls.auth = cls.stack.copies[0]
         cls.token = cls.stack.id_token()
@@ -62,7 +95,8 @@ class HostileTests(Case):
         self.assertTrue(answer.sub)
 
     def connect(self, port="grpc"):
-        connection = socket.create_connection(("127.0.0.1", self.auth.ports[port]), timeout=10)
+        connection = socket.create_connection(
+            ("127.0.0.1", self.auth.ports[port]), timeout=10, source_address=("127.0.0.2", 0))
         self.addCleanup(connection.close)
         return connection
 
@@ -150,6 +184,13 @@ class HostileTests(Case):
             for stream in range(1, 20_001, 2))
         self.send(connection, flood)
         self.assertTrue(self.is_closed(connection))
+
+    def test_long_headers(self):
+        """BB-01: without a proxy between, 90 headers of 700 bytes end the connection, and so do 205 lists of 20 KB."""
+        for requests in attacks():
+            connection = self.connect()
+            self.send(connection, PREFACE + frame(SETTINGS) + requests)
+            self.assertTrue(self.is_closed(connection))
 
     def test_ping_and_settings_floods(self):
         """Floods that ask for an answer each, by a peer that reads none, take no memory."""

@@ -43,10 +43,15 @@ strip-incoming-forwarded=yes
 no-location-rewrite=yes
 no-server-rewrite=yes
 no-via=yes
-# The service's own limits are tighter (16 KiB of headers); this one only bounds the edge's memory.
-request-header-field-buffer=64K
-# A copy that refuses connections is left out at once and looked at again every second.
+# No more than the service takes. It counts 32 bytes for each field beside its name and its value, and the edge adds fields of its
+# own: 12 KiB, 3.2 KiB for a hundred fields, and what is added stay below 16 KiB. The edge itself answers 431 beyond that.
+request-header-field-buffer=12K
+max-request-header-fields=100
+# A copy that refuses connections is left out at once and looked at again every second, and so is one that accepts them and says
+# nothing: its kernel does, while the process stands still.
 backend-max-backoff=1s
+backend-connect-timeout=1s
+backend-http2-settings-timeout=1s
 # Metrics and administration are not for callers. Debian builds nghttpx without mruby, which could answer 404 here, so these
 # paths lead to a socket that nobody listens on: 502, whatever the service would say.
 backend=unix:$folder/nowhere;/metrics/:/admin/:/debug/

@@ -17,6 +17,8 @@ public final class HTTP2LoopResources {
   var responses: BudgetShare
   /// What the requests that wait on this loop take.
   var requests: BudgetShare
+  /// The clients behind proxies; nil where no proxy is believed.
+  let clients: ClientAccounts?
   let memory = SessionMemory()
   let options: SessionOptions
   /// Where sockets are read into.
@@ -34,9 +36,12 @@ public final class HTTP2LoopResources {
   private var streams: [HTTP2Stream] = []
 
   /// Resources for the connections of `loop`; `budgets` is what all loops of a server share.
-  public init(_ loop: EventLoop, limits: HTTP2Limits = HTTP2Limits(), budgets: HTTP2Budgets? = nil) {
+  public init(
+    _ loop: EventLoop, limits: HTTP2Limits = HTTP2Limits(), budgets: HTTP2Budgets? = nil, clients: ForwardedClients? = nil
+  ) {
     self.loop = loop
     self.limits = limits
+    self.clients = clients.map { ClientAccounts($0) }
     let budgets = budgets ?? HTTP2Budgets(limits)
     responses = BudgetShare(of: budgets.responses)
     requests = BudgetShare(of: budgets.requests)

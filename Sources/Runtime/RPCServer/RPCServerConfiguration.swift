@@ -26,11 +26,13 @@ public struct RPCServerConfiguration: Sendable {
   public var maximumCallDuration: Duration? = nil
   /// Handlers that may run at once in the process; one more call is RESOURCE_EXHAUSTED.
   public var maximumRunningHandlers = 16_384
-  /// Handlers that may be suspended at once for one connection, those of calls that were cancelled included; one more call is
-  /// RESOURCE_EXHAUSTED.
+  /// Handlers that may be suspended at once for one connection, of a proxy's for one client, those of calls that were cancelled
+  /// included; one more call is RESOURCE_EXHAUSTED.
   public var maximumRunningHandlersPerConnection = 2_048
   /// How many connections there may be.
   public var accept = AcceptLimits()
+  /// The proxies whose connections many clients share, and how these are told apart; nil where each connection is one client's.
+  public var proxies: ForwardedClients?
   /// What responses are compressed with, where the caller accepts it and the handler does not choose otherwise.
   public var responseCompression = MessageCompression.identity
   /// The least bytes of a response that are compressed when the handler has not chosen; smaller ones gain nothing.
@@ -61,6 +63,8 @@ public enum ShedReason: String, Sendable, Hashable, CaseIterable {
   case requestBytes = "request_bytes"
   /// Bytes of responses that wait for their peers.
   case responseBytes = "response_bytes"
+  /// Of what a client behind a proxy does without any use.
+  case abuse = "abuse"
 }
 
 /// What a server tells about, for logs and metrics. Calls come on the loop of the connection.

@@ -58,6 +58,7 @@ struct ServerAssembly {
     self.parts = parts
     var configuration = RPCServerConfiguration(settings)
     configuration.cors = policy
+    configuration.proxies = proxies.forwardedClients
     try Self.declared(S.self, parts, besides: configuration.maximumRequestBytes)
     self.configuration = configuration
     var events = Self.events(log)

@@ -54,7 +54,8 @@ public struct ClientAddress: Sendable, Hashable, CustomStringConvertible {
     return known
   }
 
-  private static func isTrusted(_ peer: String, _ trusted: [NetworkPrefix]) -> Bool {
+  /// Whether a peer is one of these proxies.
+  static func isTrusted(_ peer: String, _ trusted: [NetworkPrefix]) -> Bool {
     if peer == "unix" { return trusted.contains(.unix) }
     guard let bytes = NetworkPrefix.addressBytes(peer) else { return false }
     return trusted.contains { $0.contains(bytes) }

@@ -1,3 +1,5 @@
+internal import EventLoop
+internal import HTTP2
 public import RPC
 public import RPCServer
 
@@ -8,6 +10,14 @@ public struct TrustedProxies: Sendable {
 
   /// Proxies in these networks; without any, the peer of a connection is the client.
   public init(_ networks: [NetworkPrefix] = []) { self.networks = networks }
+
+  /// How a server tells the clients of these proxies apart; nil without any.
+  var forwardedClients: ForwardedClients? {
+    guard !networks.isEmpty else { return nil }
+    return ForwardedClients(
+      isProxy: { [networks] in ClientAddress.isTrusted($0.host, networks) },
+      key: { [networks] in ClientAddress.resolve(peer: $0.host, forwardedFor: $1, trusted: networks).limitKey })
+  }
 
   /// The client of an RPC.
   public func client(of call: any ServerCall) -> ClientAddress {

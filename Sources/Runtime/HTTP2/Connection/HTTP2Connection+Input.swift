@@ -134,12 +134,14 @@ extension HTTP2Connection {
 
   /// A few bytes of HPACK can repeat a field without end: far over the limit nothing good can follow.
   private func headersOverflowed(_ block: Unmanaged<HeaderBlock>) -> Int32 {
+    // Whose list it is may stand at its end.
+    guard clients == nil else { return 0 }
     let most = headerListBytes * resources.limits.headerListTolerance
     guard block._withUnsafeGuaranteedRef({ $0.listBytes }) > most else {
       let id = headersStream.map { $0._withUnsafeGuaranteedRef { $0.id } } ?? 0
       guard id != longHeadersStream else { return 0 }
       longHeadersStream = id
-      return chargeInside(.longHeaders)
+      return chargeInside(.longHeaders, of: nil)
     }
     violated(.enhanceYourCalm, "a header list of more than \(most) bytes")
     return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
@@ -165,12 +167,13 @@ extension HTTP2Connection {
         reference._withUnsafeGuaranteedRef { remoteEnded($0) }
       } else if header.flags & UInt8(NGHTTP2_FLAG_PADDED.rawValue) != 0 {
         return judgePadding(frame)
+      } else if clients != nil {
+        return judgeData(frame)
       }
     case NGHTTP2_HEADERS.rawValue:
       headersStream?._withUnsafeGuaranteedRef { headersReceived($0, header) }
     case NGHTTP2_RST_STREAM.rawValue:
-      resources.statistics.resetsReceived += 1
-      stream(header.stream_id)?.isResetByPeer = true
+      return resetReceived(header.stream_id)
     case NGHTTP2_SETTINGS.rawValue:
       if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0 { becameReady() }
     case NGHTTP2_PING.rawValue:
@@ -184,7 +187,7 @@ extension HTTP2Connection {
         giveBackUnsent()
       }
     default:
-      break
+      return clients == nil ? 0 : judgeForwarded(header)
     }
     return 0
   }
@@ -196,6 +199,7 @@ extension HTTP2Connection {
     // An interim response (1xx) is followed by another header list.
     let isInterim = role == .client && !fillsTrailers && (stream.headers.value(.status)?.first == UInt8(ascii: "1"))
     guard !isInterim else { return }
+    if clients != nil { meetClient(of: stream) }
     if !fillsTrailers { stream.hasReceivedHeaders = true }
     stream.handler?.streamReceivedHeaders(stream)
     if header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0, !stream.isClosed { remoteEnded(stream) }
@@ -239,7 +243,7 @@ extension HTTP2Connection {
     reference(id)?._withUnsafeGuaranteedRef { stream in
       guard !stream.isClosed else { return }
       if role == .server && !stream.isRemoteClosed && !stream.isResetByPeer { history.abandon(id) }
-      if error != .noError && !stream.isResetByPeer { countReset(of: stream) }
+      if !stream.isResetByPeer { if error == .noError { completed(stream) } else { countReset(of: stream) } }
       remove(stream, error)
     }
     return 0

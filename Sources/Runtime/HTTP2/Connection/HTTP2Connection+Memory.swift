@@ -70,6 +70,7 @@ extension HTTP2Connection {
     let count = stream.inbound.count
     held.inbound += count - stream.countedInbound
     if count > stream.countedInbound { stream.reading.bytes += count - stream.countedInbound }
+    stream.client?.inbound += count - stream.countedInbound
     stream.countedInbound = count
   }
 
@@ -78,8 +79,12 @@ extension HTTP2Connection {
   func release(_ stream: HTTP2Stream) {
     stream.unopenedBytes = 0
     held.outbound -= stream.countedOutbound
-    stream.countedOutbound = 0
     held.inbound -= stream.countedInbound
+    if let client = stream.client {
+      client.outbound -= stream.countedOutbound
+      client.inbound -= stream.countedInbound
+    }
+    stream.countedOutbound = 0
     stream.countedInbound = 0
     if stream.admitted > 0 { releaseAdmission(stream) }
   }
@@ -94,9 +99,15 @@ extension HTTP2Connection {
 
   // MARK: Responses
 
+  /// What of the responses counts where a stream wants to add to them: all that waits here, or what waits for its client.
   @inline(__always)
-  var hasRoomForResponses: Bool {
-    let waiting = held.outbound + (backlog?.count ?? 0)
+  private func waitingResponses(beside stream: HTTP2Stream) -> Int {
+    stream.client.map { $0.outbound } ?? held.outbound + (backlog?.count ?? 0)
+  }
+
+  @inline(__always)
+  func hasRoom(for stream: HTTP2Stream) -> Bool {
+    let waiting = waitingResponses(beside: stream)
     guard waiting < resources.limits.responseBytes else { return false }
     // Who reads what is sent needs little, and must not suffer for those who do not.
     return waiting < Self.smallBytes || resources.responses.hasRoom
@@ -116,12 +127,18 @@ extension HTTP2Connection {
 
   /// Wakes the writers that wait once a quarter is free, so that not each frame that leaves wakes all of them.
   private func wakeWriters() {
-    guard !held.writers.isEmpty, hasRoomForResponses,
-      held.outbound + (backlog?.count ?? 0) <= resources.limits.responseBytes / 4 * 3
-    else { return }
+    guard !held.writers.isEmpty else { return }
     let writers = held.writers
     held.writers = []
-    for writer in writers where writer.isOpen { writer.stream.handler?.streamDrained(writer.stream) }
+    let enough = resources.limits.responseBytes / 4 * 3
+    for writer in writers where writer.isOpen {
+      // On a proxy's connection one client may have room while another has none.
+      if hasRoom(for: writer.stream) && waitingResponses(beside: writer.stream) <= enough {
+        writer.stream.handler?.streamDrained(writer.stream)
+      } else {
+        held.writers.append(writer)
+      }
+    }
   }
 
   // MARK: Requests
@@ -149,27 +166,43 @@ extension HTTP2Connection {
   /// Lets a large message in if there is room for all of it: so many can always be completed.
   private func admit(_ stream: HTTP2Stream, _ total: Int) -> Bool {
     let sum = held.admitted - stream.admitted + total
+    guard mayHold(total, for: stream) else { return false }
     guard held.admitted == 0 || sum <= resources.limits.requestBytes / 2, resources.requests.hasRoom else { return false }
     held.admitted = sum
+    stream.client?.admitted += total - stream.admitted
     stream.admitted = total
     watchStalls()
     return true
   }
 
+  /// Whether a client behind a proxy leaves the others room: one that is slow must not have all of it.
+  private func mayHold(_ total: Int, for stream: HTTP2Stream) -> Bool {
+    guard let client = stream.client else { return true }
+    let others = client.admitted - stream.admitted
+    return others == 0 || others + total <= resources.limits.requestBytes / 8
+  }
+
   func releaseAdmission(_ stream: HTTP2Stream) {
     held.admitted -= stream.admitted
+    stream.client?.admitted -= stream.admitted
     stream.admitted = 0
     if held.hasWaiters { scheduleFlush() }
   }
 
   private func admitArrivals() {
-    while let (waiter, total) = held.arrivals.first {
-      if waiter.isOpen {
-        guard admit(waiter.stream, total) else { return }
+    let arrivals = held.arrivals
+    held.arrivals = []
+    var isFull = false
+    for (waiter, total) in arrivals where waiter.isOpen {
+      // Nobody overtakes who waits for the room that all share; who waits for what it has itself keeps nobody.
+      let waits = isFull || !mayHold(total, for: waiter.stream)
+      if !waits && admit(waiter.stream, total) {
         waiter.stream.awaitsAdmission = false
         waiter.stream.openWindow(waiter.stream.unopenedBytes)
+      } else {
+        isFull = isFull || !waits
+        held.arrivals.append((waiter, total))
       }
-      held.arrivals.removeFirst()
     }
   }
 
@@ -182,11 +215,14 @@ extension HTTP2Connection {
     }
   }
 
-  /// Refuses requests that are not whole, the newest first: the older ones can then be completed.
+  /// Refuses requests that are not whole, the newest first: the older ones can then be completed. On a proxy's connection the
+  /// clients who have most here come first, and where the process is to be relieved, those who have little are left alone.
   private func refuseRequests(downTo target: Int) {
     var left = held.inbound
-    for stream in streams.filter({ !$0.isRemoteClosed && $0.countedInbound > 0 }).sorted(by: { $0.id > $1.id })
+    let unfinished = streams.filter { !$0.isRemoteClosed && $0.countedInbound > 0 }
+    for stream in unfinished.sorted(by: { ($0.client?.inbound ?? 0, $0.id) > ($1.client?.inbound ?? 0, $1.id) })
     where left > target {
+      if let client = stream.client, target <= Self.smallBytes, client.inbound <= Self.smallBytes { continue }
       left -= stream.countedInbound
       stream.handler?.streamOverBudget(stream)
     }

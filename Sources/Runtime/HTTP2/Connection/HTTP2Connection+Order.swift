@@ -64,6 +64,8 @@ extension HTTP2Connection {
   @inline(__always)
   private func glitch(of frame: FrameScanner.Header) -> Glitch? {
     if UInt32(frame.type) == NGHTTP2_DATA.rawValue {
+      // Behind a proxy it is the stream's client that counts, once nghttp2 has found the stream.
+      guard clients == nil else { return nil }
       // A short frame may well be the last one. How much of a padded one is padding stands in its payload.
       let silent = UInt8(NGHTTP2_FLAG_END_STREAM.rawValue | NGHTTP2_FLAG_PADDED.rawValue)
       guard frame.length < Conduct.tinyBytes, frame.flags & silent == 0 else { return nil }
@@ -74,7 +76,9 @@ extension HTTP2Connection {
       conduct.continuations = 0
       return nil
     }
-    return conduct.glitch(of: frame, continuations: resources.limits.continuations)
+    if clients != nil && frame.stream != 0 && UInt32(frame.type) != NGHTTP2_CONTINUATION.rawValue { return nil }
+    let times = clients == nil ? 1 : SessionOptions.sharedContinuations
+    return conduct.glitch(of: frame, continuations: resources.limits.continuations * times)
   }
 
   /// Whether a frame that names a stream names one that was not skipped: RST_STREAM and WINDOW_UPDATE may be late, but not for a
@@ -116,11 +120,9 @@ extension HTTP2Connection {
     refusal = error
     guard role == .server, UInt32(header.type) == NGHTTP2_HEADERS.rawValue else { return 0 }
     history.refuse(header.stream_id)
-    if let stream = stream(header.stream_id) {
-      stream.isCharged = true
-    } else {
-      resources.statistics.resetsSent += 1
-    }
-    return chargeInside(.malformedRequest)
+    let stream = stream(header.stream_id)
+    stream?.isCharged = true
+    if stream == nil { resources.statistics.resetsSent += 1 }
+    return chargeInside(.malformedRequest, of: stream)
   }
 }

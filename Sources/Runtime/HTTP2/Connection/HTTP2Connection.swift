@@ -47,6 +47,8 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
   // SAFETY: `resources` holds the buffer.
   let frames: Unmanaged<ByteBuffer>
   let headerListBytes: Int
+  /// The clients whose requests it carries, when the peer is a proxy.
+  let clients: ClientAccounts?
   weak var delegate: (any HTTP2ConnectionDelegate)?
   var session: OpaquePointer?
   var tls: TLSEngine?
@@ -120,6 +122,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     self.resources = resources
     frames = .passUnretained(resources.frames)
     headerListBytes = resources.limits.headerListBytes
+    clients = role == .server ? resources.clients.flatMap { $0.isProxy(peer) ? $0 : nil } : nil
     self.delegate = delegate
     loop = resources.loop
     lastActivity = loop.now
@@ -245,6 +248,7 @@ package final class HTTP2Connection: DescriptorHandler, EndOfTickWork {
     closedStreams.append(streams.removeLast())
     stream.isClosed = true
     release(stream)
+    stream.client?.streams -= 1
     if streams.isEmpty { idleSince = loop.now }
     stream.handler?.streamClosed(stream, error)
     if headersStream?.toOpaque() == Unmanaged.passUnretained(stream).toOpaque() {

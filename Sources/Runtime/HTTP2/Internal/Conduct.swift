@@ -1,5 +1,4 @@
 internal import CNghttp2
-internal import EventLoop
 
 /// How a client behaves: tells the frames that are part of honest work from those that are not, and adds the latter up.
 ///
@@ -22,8 +21,11 @@ struct Conduct {
   private var workAtPing = -1
   private var workAtUpdate = 0
   private var freeUpdates = 0
-  private var level = 0.0
-  private var levelTime = MonotonicInstant(nanoseconds: 0)
+  /// What all of it comes to.
+  var abuse = AbuseScore()
+  /// Streams that ended at their deadline and may still be reset by a caller that counts its own time.
+  private var expired = 0
+  private static let keptExpired = 16_384
 
   /// What is wrong with a frame other than DATA and HEADERS; nil when it is in order.
   ///
@@ -31,7 +33,8 @@ struct Conduct {
   mutating func glitch(of frame: FrameScanner.Header, continuations limit: Int) -> Glitch? {
     switch UInt32(frame.type) {
     case NGHTTP2_WINDOW_UPDATE.rawValue: return takeUpdate() ? nil : .windowUpdate
-    case NGHTTP2_RST_STREAM.rawValue: return .reset
+    // Judged once it is known what became of its stream.
+    case NGHTTP2_RST_STREAM.rawValue: return nil
     case NGHTTP2_CONTINUATION.rawValue:
       continuations += 1
       return continuations > limit ? .continuation : nil
@@ -50,14 +53,14 @@ struct Conduct {
   /// What is wrong with DATA of so many bytes without padding that does not end its stream.
   static func glitch(ofData bytes: Int) -> Glitch? { bytes == 0 ? .emptyData : bytes < tinyBytes ? .tinyData : nil }
 
-  /// Adds a glitch.
-  ///
-  /// - Returns: Whether it is one too many.
-  mutating func add(_ glitch: Glitch, at now: MonotonicInstant, _ limits: HTTP2Limits) -> Bool {
-    let elapsed = Double(now.nanoseconds &- min(levelTime.nanoseconds, now.nanoseconds)) / 1e9
-    levelTime = now
-    level = max(0, level - elapsed * Double(limits.glitchesPerSecond)) + glitch.cost
-    return level > Double(limits.glitchBurst)
+  /// A stream ended at its deadline, and its caller has not reset it.
+  mutating func noteExpired() { expired = min(expired + 1, Self.keptExpired) }
+
+  /// Whether the reset of a stream that is gone may be that of a caller whose deadline passed, which costs nothing.
+  mutating func takeExpired() -> Bool {
+    guard expired > 0 else { return false }
+    expired -= 1
+    return true
   }
 
   private mutating func takeUpdate() -> Bool {

@@ -53,6 +53,17 @@ package final class HTTP2Stream {
   /// The peer has ended its side.
   package internal(set) var isRemoteClosed = false
   var isResetByPeer = false
+  /// Whose request it is, when it came over a proxy's connection and its headers have been read.
+  package internal(set) var client: ClientAccount?
+  /// Its client has done too much that is of no use: the request is to be refused (server only).
+  package internal(set) var isUnwelcome = false
+  /// Content of the response has left for the peer.
+  var hasSentContent = false
+  /// WINDOW_UPDATEs that a proxy may pass on of it: a few with the request, and with each useful DATA frame.
+  private var freeUpdates = HTTP2Stream.updatesPerWork
+  private static let updatesPerWork = 4
+  /// From when on a reset is no surprise: the call's time is as good as over.
+  var resetIsFreeFrom = UInt64.max
   /// The reset that it is going to end with has been counted.
   var isCharged = false
   /// The stream is over.
@@ -95,6 +106,11 @@ package final class HTTP2Stream {
     isUnsent = false
     isResetByPeer = false
     isCharged = false
+    client = nil
+    isUnwelcome = false
+    hasSentContent = false
+    freeUpdates = Self.updatesPerWork
+    resetIsFreeFrom = .max
     isOutboundFinished = false
     outboundTrailers = nil
     isDeferred = false
@@ -146,9 +162,19 @@ package final class HTTP2Stream {
   ///   something to send, so that a stream that waits for its writer does not run dry.
   package func notifyWhenDrained(to lowWater: Int = 0) { drainMark = lowWater }
 
-  /// Whether the connection and the process have memory for one more message to wait in.
+  /// Whether the connection (of a proxy: the client) and the process have memory for one more message to wait in.
   @inline(__always)
-  package var hasRoom: Bool { owner._withUnsafeGuaranteedRef { $0.hasRoomForResponses } }
+  package var hasRoom: Bool { owner._withUnsafeGuaranteedRef { $0.hasRoom(for: self) } }
+
+  /// Notes when this side will give the call up by itself. The caller counts the same time from a little earlier on: its reset may
+  /// come before or after that, and is not held against it.
+  ///
+  /// - Parameters:
+  ///   - deadline: That moment, in nanoseconds of the monotonic clock.
+  ///   - time: The nanoseconds that the call has in all.
+  package func expires(at deadline: UInt64, after time: UInt64) {
+    resetIsFreeFrom = deadline - min(deadline, min(time / 8, 1_000_000_000))
+  }
 
   /// Asks for ``HTTP2StreamHandler/streamDrained(_:)`` when there may be room again.
   package func notifyWhenRoom() { owner._withUnsafeGuaranteedRef { $0.awaitRoom(self) } }
@@ -157,6 +183,7 @@ package final class HTTP2Stream {
   private func countOutbound() {
     let count = outbound.count
     owner._withUnsafeGuaranteedRef { $0.countOutbound(count - countedOutbound) }
+    client?.outbound += count - countedOutbound
     countedOutbound = count
   }
 
@@ -199,6 +226,11 @@ package final class HTTP2Stream {
   func sent(_ count: Int) {
     outbound.removeFirst(count)
     countedOutbound -= count
+    hasSentContent = true
+    if let client {
+      client.outbound -= count
+      if count >= Conduct.usefulBytes || outbound.isEmpty { freeUpdates += Self.updatesPerWork }
+    }
     writing.bytes += count
     if outbound.count <= drainMark {
       drainMark = -1
@@ -207,6 +239,13 @@ package final class HTTP2Stream {
   }
 
   // MARK: Receiving
+
+  /// Whether one more WINDOW_UPDATE answers something that was sent.
+  func takeUpdate() -> Bool {
+    guard freeUpdates > 0 else { return false }
+    freeUpdates -= 1
+    return true
+  }
 
   /// Takes `count` bytes from ``inbound`` for good and lets the peer send as many more.
   package func consume(_ count: Int) {

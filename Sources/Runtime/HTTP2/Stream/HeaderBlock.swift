@@ -91,6 +91,10 @@ package final class HeaderBlock {
   package private(set) var listBytes = 0
   /// Whether the list was longer than allowed; the fields past the limit are missing.
   package private(set) var isTooLarge = false
+  /// Values of `x-forwarded-for` past the limit, which say whose list it is: bytes that were kept, and whether some were not.
+  private var lateForwardedForBytes = 0
+  private var isForwardedForCut = false
+  private static let mostLateForwardedForBytes = 1_024
   /// For each token the number of its first field plus one.
   private var first: (UInt64, UInt64, UInt64) = (0, 0, 0)
 
@@ -109,6 +113,8 @@ package final class HeaderBlock {
     count = 0
     listBytes = 0
     isTooLarge = false
+    lateForwardedForBytes = 0
+    isForwardedForCut = false
     first = (0, 0, 0)
     if byteCapacity > 16 << 10 {
       bytes.deallocate()
@@ -127,8 +133,37 @@ package final class HeaderBlock {
     listBytes += nameCount + valueCount + 32
     guard listBytes <= limit else {
       isTooLarge = true
+      if HeaderToken.of(name, nameCount) == .forwardedFor { keepForwardedFor(name, nameCount, value, valueCount) }
       return false
     }
+    store(name, nameCount, value, valueCount)
+    return true
+  }
+
+  /// The values of all `x-forwarded-for` fields in their order; nil when some of a list that is too long were not kept.
+  var forwardedFor: [String]? {
+    guard !isForwardedForCut else { return nil }
+    let index = firstIndex(.forwardedFor)
+    // Only the first 256 fields have a short-cut.
+    guard index > 0 || count >= 256 else { return [] }
+    return (max(index - 1, 0)..<count).filter { fields[$0].token == .forwardedFor }
+      .map { String(decoding: value(of: fields[$0]), as: UTF8.self) }
+  }
+
+  /// A proxy adds its word at the end.
+  private func keepForwardedFor(
+    _ name: UnsafePointer<UInt8>, _ nameCount: Int, _ value: UnsafePointer<UInt8>, _ valueCount: Int
+  ) {
+    guard valueCount <= Self.mostLateForwardedForBytes - lateForwardedForBytes else {
+      isForwardedForCut = true
+      return
+    }
+    lateForwardedForBytes += valueCount + 32
+    store(name, nameCount, value, valueCount)
+  }
+
+  @inline(__always)
+  private func store(_ name: UnsafePointer<UInt8>, _ nameCount: Int, _ value: UnsafePointer<UInt8>, _ valueCount: Int) {
     // The limit bounds all sums below.
     if byteCount &+ nameCount &+ valueCount > byteCapacity { growBytes(nameCount + valueCount) }
     if count == fieldCapacity { growFields() }
@@ -146,7 +181,6 @@ package final class HeaderBlock {
         valueCount: UInt32(truncatingIfNeeded: valueCount), token: token))
     count &+= 1
     if token != .other { noteFirst(token) }
-    return true
   }
 
   /// The value of the first field of this name; nil when there is none.

@@ -14,6 +14,7 @@ final class HTTPServerCall: HTTP2StreamHandler, HTTPBodySink, @unchecked Sendabl
   private var stream: HTTP2Stream?
   private var task: Task<Void, Never>?
   private var home: HTTP2Connection?
+  private var client: ClientAccount?
   private var isRunning = false
   private var isAnswered = false
   /// Its turn among the large requests, while it has one.
@@ -80,6 +81,8 @@ final class HTTPServerCall: HTTP2StreamHandler, HTTPBodySink, @unchecked Sendabl
     server.running.suspended(task)
     home = stream.isClosed ? nil : stream.connection
     home?.runningHandlers += 1
+    client = stream.isClosed ? nil : stream.client
+    client?.runningHandlers += 1
   }
 
   // MARK: A body that is asked for
@@ -222,6 +225,8 @@ final class HTTPServerCall: HTTP2StreamHandler, HTTPBodySink, @unchecked Sendabl
     task = nil
     home?.runningHandlers -= 1
     home = nil
+    client?.runningHandlers -= 1
+    client = nil
   }
 
   private func failure(_ error: any Error, _ request: HTTPServerRequest) -> HTTPServerResponse {

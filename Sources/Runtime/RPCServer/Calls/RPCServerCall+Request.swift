@@ -27,12 +27,15 @@ extension RPCServerCall {
       bound(duration.saturatingNanoseconds)
       return nil
     }
-    if server.longestCall < .max, method.kind == .unary { deadline = .after(nanoseconds: server.longestCall) }
+    if server.longestCall < .max, method.kind == .unary { bound(server.longestCall) }
     return nil
   }
 
   private func bound(_ nanoseconds: Int64) {
-    deadline = .after(nanoseconds: min(nanoseconds, server.longestCall))
+    let time = min(nanoseconds, server.longestCall)
+    let deadline = Deadline.after(nanoseconds: time)
+    self.deadline = deadline
+    stream?.expires(at: deadline.monotonicNanoseconds, after: UInt64(clamping: time))
   }
 
   private func readConnectHeaders(_ headers: HeaderBlock) -> RPCError? {

@@ -30,6 +30,8 @@ extension RPCServerCall {
     server.running.suspended(task)
     home = stream?.connection
     home?.runningHandlers += 1
+    client = stream?.client
+    client?.runningHandlers += 1
   }
 
   private func ended(_ error: (any Error)?) {
@@ -43,6 +45,8 @@ extension RPCServerCall {
     if let home {
       home.runningHandlers -= 1
       self.home = nil
+      client?.runningHandlers -= 1
+      client = nil
     }
     stopClock()
     guard !isAnswered else { return }

@@ -51,6 +51,8 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   var task: Task<Void, Never>?
   /// Where the handler is counted while it is suspended.
   var home: HTTP2Connection?
+  /// The same, where a proxy's connection is shared by many.
+  var client: ClientAccount?
   private let deadlineTimer = LoopTimer()
   var receivers: [UnsafeContinuation<Void, Never>] = []
   var writers: [UnsafeContinuation<Void, Never>] = []
@@ -89,11 +91,14 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
     // A second header block is the request's trailers, which nothing here uses.
     guard stream.trailers == nil else { return }
     if server.hasCORS { form.isCrossOrigin = stream.headers.value(.origin) != nil }
-    if let (entry, wire, codec) = ServerRequestKind.plainCall(stream.headers, server) {
+    if !stream.isUnwelcome, let (entry, wire, codec) = ServerRequestKind.plainCall(stream.headers, server) {
       route = entry._withUnsafeGuaranteedRef { $0.method }
       return begin(wire, codec, stream.headers)
     }
-    switch ServerRequestKind(stream.headers, server) {
+    if stream.isUnwelcome { server.events.callShed(.abuse) }
+    switch stream.isUnwelcome
+      ? ServerRequestKind.unwelcome(stream.headers, server) : ServerRequestKind(stream.headers, server)
+    {
     case .rpc(let route, let wire, let codec):
       self.route = route
       begin(wire, codec, stream.headers)

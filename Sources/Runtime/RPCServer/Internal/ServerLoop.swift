@@ -59,7 +59,8 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
     borrowedEncoder = .passUnretained(encoder)
     longestCall = configuration.maximumCallDuration?.saturatingNanoseconds ?? .max
     runningHandlers = BudgetShare(of: budgets.handlers)
-    resources = HTTP2LoopResources(loop, limits: configuration.http2, budgets: budgets.memory)
+    resources = HTTP2LoopResources(
+      loop, limits: configuration.http2, budgets: budgets.memory, clients: configuration.proxies)
     coding = MessageCoding(
       decoder, encoder, registry: configuration.messageRegistry, ignoresUnknownFields: configuration.ignoresUnknownJSONFields)
     hasCORS = configuration.cors != nil
@@ -90,11 +91,13 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
     { [cors = configuration.cors] request in .refusal(status, text, headers, to: request.header("origin"), cors) }
   }
 
-  /// Whether one more handler may run for a stream's connection. No connection has more than the loop.
+  /// Whether one more handler may run for a stream's connection, or its client where a proxy's connection is shared by many. None has
+  /// more than the loop.
   @inline(__always)
   func hasRoom(on stream: HTTP2Stream?) -> Bool {
     let limit = configuration.maximumRunningHandlersPerConnection
-    return runningHandlers.used < limit || (stream?.connection.runningHandlers ?? 0) < limit
+    guard runningHandlers.used >= limit, let stream else { return true }
+    return (stream.client?.runningHandlers ?? stream.connection.runningHandlers) < limit
   }
 
   // MARK: Deadlines

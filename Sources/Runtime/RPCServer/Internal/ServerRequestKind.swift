@@ -20,7 +20,8 @@ enum ServerRequestKind {
     let entry = server.routes.entry(for: path)?.takeUnretainedValue()
     let type = headers.value(.contentType).map { WireContentType.parse($0) } ?? .other
     guard !headers.isTooLarge else {
-      self = Self.tooLarge(entry, type, server)
+      let error = RPCError.headersTooLarge(limit: server.configuration.http2.headerListBytes)
+      self = Self.refused(entry, type, error, server.refusal(431, "request header fields too large\n", []))
       return
     }
     switch entry?.target {
@@ -89,8 +90,19 @@ enum ServerRequestKind {
     return .http(server.fallback ?? server.refusal(404, "not found\n", []))
   }
 
-  private static func tooLarge(_ entry: RouteEntry?, _ type: WireContentType, _ server: ServerLoop) -> ServerRequestKind {
-    let error = RPCError.headersTooLarge(limit: server.configuration.http2.headerListBytes)
+  /// What a request is whose client has done too much that is of no use.
+  static func unwelcome(_ headers: HeaderBlock, _ server: ServerLoop) -> ServerRequestKind {
+    let (path, _) = split(headers.value(.path) ?? UnsafeRawBufferPointer(start: nil, count: 0))
+    let type = headers.value(.contentType).map { WireContentType.parse($0) } ?? .other
+    return refused(
+      server.routes.entry(for: path)?.takeUnretainedValue(), type, .overloaded,
+      server.refusal(429, "too many requests of no use\n", [("retry-after", "1")]))
+  }
+
+  /// Refuses a request in the terms of its protocol, as far as its path and its type tell; `answer` is for plain HTTP.
+  private static func refused(
+    _ entry: RouteEntry?, _ type: WireContentType, _ error: RPCError, _ answer: @escaping HTTPRoute.Handler
+  ) -> ServerRequestKind {
     if case .known(let wire, let codec) = type {
       // Of JSON alone nobody knows whether it is Connect; the path tells.
       if case .rpc = entry?.target { return .refusedRPC(error, wire, codec, httpStatus: nil) }
@@ -99,7 +111,7 @@ enum ServerRequestKind {
       // The content type may be among the fields that were not kept.
       return .refusedRPC(error, .grpc, .proto, httpStatus: nil)
     }
-    return .http(server.refusal(431, "request header fields too large\n", []))
+    return .http(answer)
   }
 
   /// Whether calls of this kind travel in this protocol: Connect has one for single messages and one for streams.

@@ -10,7 +10,7 @@ struct LimitTests {
   private static let elsewhere = [
     "maximumRequestBytes": "maxRequestBytes", "maximumCallDuration": "maxCallDuration", "cors": "corsOrigins",
     "responseCompression": "what a service chooses, not an operator", "ignoresUnknownJSONFields": "what clients rely on",
-    "messageRegistry": "what is compiled in",
+    "messageRegistry": "what is compiled in", "proxies": "trustedProxies",
   ]
 
   /// Every property by its path with its value, also those of the limits within.

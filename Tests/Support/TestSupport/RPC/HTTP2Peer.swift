@@ -69,11 +69,17 @@ public final class HTTP2Peer: DescriptorHandler {
     watch = try loop.watch(descriptor, for: .readable, self)
   }
 
-  /// Connects to a server, and says nothing yet.
-  public static func connect(to address: SocketAddress, on loop: EventLoop, receiveBuffer: Int32? = nil) throws -> HTTP2Peer {
+  /// Connects to a server, from another address of this machine where `source` is given, and says nothing yet.
+  public static func connect(
+    to address: SocketAddress, from source: SocketAddress? = nil, on loop: EventLoop, receiveBuffer: Int32? = nil
+  ) throws -> HTTP2Peer {
     let descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw TimedOut("no socket") }
     if var receiveBuffer { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, 4) }
+    if let source, source.withSockaddr({ bind(descriptor, $0, $1) }) != 0 {
+      Glibc.close(descriptor)
+      throw TimedOut("cannot come from \(source)")
+    }
     // On loopback this does not block: the kernel finishes the handshake while the server's queue has room.
     guard address.withSockaddr({ Glibc.connect(descriptor, $0, $1) }) == 0 else {
       Glibc.close(descriptor)
@@ -88,9 +94,10 @@ public final class HTTP2Peer: DescriptorHandler {
 
   /// Connects, says preface, SETTINGS and a wide connection window, and waits for the server's SETTINGS.
   public static func open(
-    to address: SocketAddress, on loop: EventLoop, settings: [(UInt16, UInt32)] = [(4, 0x7fff_ffff)], receiveBuffer: Int32? = nil
+    to address: SocketAddress, from source: SocketAddress? = nil, on loop: EventLoop,
+    settings: [(UInt16, UInt32)] = [(4, 0x7fff_ffff)], receiveBuffer: Int32? = nil
   ) async throws -> HTTP2Peer {
-    let peer = try connect(to: address, on: loop, receiveBuffer: receiveBuffer)
+    let peer = try connect(to: address, from: source, on: loop, receiveBuffer: receiveBuffer)
     peer.send(HTTP2Frame.preface)
     peer.send(.settings(settings), .windowUpdate(0, 0x7fff_0000))
     try await peer.wait("the server's SETTINGS") { peer.frames.contains { $0.type == 4 } }
