@@ -68,9 +68,9 @@ demo: deps-local ## The same, then stop; exits 0 when every step passed
 test: deps venv ## Unit and integration tests, then the outside clients (FILTER= a name pattern, TARGETS=A,B some Swift suites)
 	@PARLEY_TESTS='$(TARGETS)' Tests/run.sh '$(or $(FILTER),$(if $(TARGETS),$(SUITES)))'
 
-property: deps venv ## Random interleavings of refreshing: a million on the state machine, 20,000 through three instances (SEED=)
-	@PARLEY_PROPERTY_RUNS=1000000 PARLEY_PROPERTY_INSTANCE_RUNS=20000 $(if $(SEED),PARLEY_PROPERTY_SEED=$(SEED)) \
-	  Tests/run.sh 'RefreshPropertyTests|InstancePropertyTests'
+property: deps venv ## A million random interleavings of refreshing, 20,000 through three instances; 2,000 random limits (SEED=)
+	@PARLEY_PROPERTY_RUNS=1000000 PARLEY_PROPERTY_INSTANCE_RUNS=20000 PARLEY_PROPERTY_LIMIT_RUNS=2000 \
+	  $(if $(SEED),PARLEY_PROPERTY_SEED=$(SEED)) Tests/run.sh 'RefreshPropertyTests|InstancePropertyTests|LimitPropertyTests'
 
 bench: deps venv ## Measure against the C floor, gRPC C++, nghttpd and pgbench; writes .local/bench/results.json
 	@$(VENV)/bin/python Tests/Benchmarks/bench.py run

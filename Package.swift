@@ -388,7 +388,7 @@ let package = Package(
         "ServiceKit", "DemoService", "demo-service", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore",
         "MessagesWire", "Idempotency", "Limits",
         "WellKnown",
-        "Outbound", "PostgreSQL", "JOSE", "JSON", "Telemetry", "ErrorReasons", "TestAPI", "TestSupport", log,
+        "Outbound", "PostgreSQL", "JOSE", "JSON", "Telemetry", "ErrorReasons", "TestAPI", "TestRandom", "TestSupport", log,
       ]),
     tests(
       "Services/AuthTests",

@@ -51,6 +51,7 @@ extension Service {
     StandardChecks.findings(settings, hasDatabase: hasDatabase)
       + LargeRequestNeeds(largestRequests, besides: settings[StandardKeys.maxRequestBytes]).findings(
         RPCServerConfiguration(settings))
+      + LimitRelations(RPCServerConfiguration(settings)).findings
       + MethodPolicies.findings(services, and: limits, settings[StandardKeys.rateLimits]) + check(settings)
   }
 }

@@ -8,6 +8,8 @@ public struct LimitKey: Sendable {
   public let property: String
   /// The key: `limits.` and the last part of the path, unless it has a shorter name.
   public let key: any ConfigurationKeyDeclaration
+  /// The least and the most that it may be, as they are written.
+  public let bounds: (least: String, most: String)
   let apply: @Sendable (Settings, inout RPCServerConfiguration) -> Void
   private let declared: @Sendable (RPCServerConfiguration) -> any ConfigurationKeyDeclaration
 
@@ -20,6 +22,7 @@ public struct LimitKey: Sendable {
       Self.name(property, name), default: RPCServerConfiguration()[keyPath: path], in: range, documentation)
     self.property = property
     self.key = key
+    bounds = (range.lowerBound.configurationText, range.upperBound.configurationText)
     declared = { key.defaulting(to: $0[keyPath: path]) }
     apply = { settings, limits in limits[keyPath: path] = settings[key] }
   }
@@ -35,6 +38,7 @@ public struct LimitKey: Sendable {
       check: { $0.value.map { range.contains($0) } ?? true ? nil : bounds }, documentation)
     self.property = property
     self.key = key
+    self.bounds = (range.lowerBound.configurationText, range.upperBound.configurationText)
     declared = { key.defaulting(to: ValueOrNone($0[keyPath: path])) }
     apply = { settings, limits in limits[keyPath: path] = settings[key].value }
   }
@@ -64,24 +68,26 @@ extension StandardKeys {
       "http2.outputBytes", \.http2.outputBytes, 1_024...(1 << 30), "Bytes waiting for a client before it is not read either."),
     .init(
       "http2.streamOutputBytes", \.http2.streamOutputBytes, 1...(1 << 30), "Bytes waiting on a stream before a writer suspends."),
-    .init("http2.handshakeTimeout", \.http2.handshakeTimeout, short, "Time for the TLS handshake, the preface and SETTINGS."),
+    .init("http2.handshakeTimeout", \.http2.handshakeTimeout, seconds, "Time for the TLS handshake, the preface and SETTINGS."),
     .init("http2.unreadRequestTime", \.http2.unreadRequestTime, short, "Time that a request may go on after its response."),
     .init("http2.idleTimeout", \.http2.idleTimeout, long, "Time after which a connection without streams is closed."),
     .init("http2.drainNotice", \.http2.drainNotice, .zero ... .seconds(60), "Time between the two GOAWAYs of a drain."),
-    .init("http2.settings", \.http2.settings, 1...1_024, "SETTINGS in one frame."),
+    .init("http2.settings", \.http2.settings, 16...1_024, "SETTINGS in one frame."),
     .init("http2.continuations", \.http2.continuations, 1...1_024, "CONTINUATION frames of one header block."),
-    .init("http2.glitchBurst", \.http2.glitchBurst, 1...1_000_000, "What a client may do at once that is of no use to anybody."),
-    .init("http2.glitchesPerSecond", \.http2.glitchesPerSecond, 1...1_000_000, "How much of that is forgiven per second."),
-    .init("http2.queuedFrames", \.http2.queuedFrames, 1...10_000_000, "Frames without a body that may wait for a client."),
     .init(
-      "http2.queuedAcknowledgements", \.http2.queuedAcknowledgements, 1...100_000, "Answers to PING and SETTINGS that may wait."),
-    .init("http2.writeStallTimeout", \.http2.writeStallTimeout, short, "Time in which a client may take nothing of a response."),
+      "http2.glitchBurst", \.http2.glitchBurst, 100...1_000_000, "What a client may do at once that is of no use to anybody."),
+    .init("http2.glitchesPerSecond", \.http2.glitchesPerSecond, 1...1_000_000, "How much of that is forgiven per second."),
+    .init("http2.queuedFrames", \.http2.queuedFrames, 128...10_000_000, "Frames without a body that may wait for a client."),
+    .init(
+      "http2.queuedAcknowledgements", \.http2.queuedAcknowledgements, 10...100_000, "Answers to PING and SETTINGS that may wait."),
+    .init(
+      "http2.writeStallTimeout", \.http2.writeStallTimeout, seconds, "Time in which a client may take nothing of a response."),
     .init("http2.farewellTime", \.http2.farewellTime, short, "Time for the reason of a connection's end to leave."),
-    .init("http2.headerTimeout", \.http2.headerTimeout, short, "Time for a request's headers to arrive whole."),
+    .init("http2.headerTimeout", \.http2.headerTimeout, seconds, "Time for a request's headers to arrive whole."),
     .init("http2.maximumAge", \.http2.maximumAge, long, named: "connectionAge", "Age at which a connection is drained."),
-    .init("http2.ageGrace", \.http2.ageGrace, short, named: "connectionAgeGrace", "Time for the calls of such a connection."),
+    .init("http2.ageGrace", \.http2.ageGrace, seconds, named: "connectionAgeGrace", "Time for the calls of such a connection."),
     .init("http2.keepaliveTime", \.http2.keepaliveTime, long, "Silence after which a client is asked for a sign of life."),
-    .init("http2.keepaliveTimeout", \.http2.keepaliveTimeout, short, "Time for that sign of life."),
+    .init("http2.keepaliveTimeout", \.http2.keepaliveTimeout, seconds, "Time for that sign of life."),
     .init(
       "http2.responseBytes", \.http2.responseBytes, 1_024...(1 << 40), "Bytes of responses waiting for one connection."),
     .init(
@@ -101,7 +107,7 @@ extension StandardKeys {
     .init(
       "largeBodyBytesPerSecond", \.largeBodyBytesPerSecond, 1...(1 << 30),
       "What has to come of such a body of plain HTTP on average, after the grace."),
-    .init("largeBodyGrace", \.largeBodyGrace, short, "Time that such a body has at least."),
+    .init("largeBodyGrace", \.largeBodyGrace, seconds, "Time that such a body has at least."),
     .init(
       "maximumRunningHandlers", \.maximumRunningHandlers, 1...10_000_000, named: "runningHandlers",
       "Handlers that may run at once in the process."),
@@ -115,7 +121,9 @@ extension StandardKeys {
   ]
 
   private static var short: ClosedRange<Duration> { .milliseconds(10) ... .seconds(600) }
-  private static var long: ClosedRange<Duration> { .milliseconds(100) ... .seconds(604_800) }
+  /// What an honest client far away needs time for.
+  private static var seconds: ClosedRange<Duration> { .seconds(1) ... .seconds(600) }
+  private static var long: ClosedRange<Duration> { .seconds(1) ... .seconds(604_800) }
 }
 
 extension RPCServerConfiguration {

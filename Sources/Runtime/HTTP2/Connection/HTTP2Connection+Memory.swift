@@ -146,12 +146,23 @@ extension HTTP2Connection {
   /// Whether the peer's window for the whole connection may be opened as far as it goes.
   @inline(__always)
   var mayOpenWindow: Bool {
-    held.inbound <= resources.limits.requestBytes - resources.limits.connectionWindowBytes
+    let limit = resources.limits.requestBytes
+    // Half of a limit that is smaller than two windows: what the window lets in then is refused, and nobody waits for ever.
+    return held.inbound <= max(limit - resources.limits.connectionWindowBytes, limit / 2)
   }
 
+  /// See ``HTTP2Stream/windowStep``.
+  var windowStep: Int { min(64 << 10, resources.limits.streamWindowBytes / 2) }
+
   func openWindow(_ stream: HTTP2Stream, toHold total: Int) -> Bool {
-    // What fits into the window comes without further ado.
-    guard total > resources.limits.streamWindowBytes else { return true }
+    let window = resources.limits.streamWindowBytes
+    // What fits into half of the window comes without further ado: the other half may have been used up by what came before, since the
+    // peer is told of what was taken only once it is a half.
+    guard total > window / 2 else { return true }
+    guard total > window else {
+      stream.openWindow(stream.unopenedBytes)
+      return true
+    }
     guard total <= stream.admitted || admit(stream, total) else {
       guard !stream.awaitsAdmission else { return false }
       stream.awaitsAdmission = true

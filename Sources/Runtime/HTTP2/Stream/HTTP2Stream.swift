@@ -257,6 +257,12 @@ package final class HTTP2Stream {
   /// Lets the peer send as much more as was taken from ``inbound`` since the last time.
   package func openWindowForTaken() { openWindow(unopenedBytes - inbound.count) }
 
+  /// The least that is worth opening the window for, where each opening costs something: what waits here never fills the window first.
+  package var windowStep: Int { owner._withUnsafeGuaranteedRef { $0.windowStep } }
+
+  /// What a peer can send before its window is opened for the first time, but for what is above 64 KiB: it shows that something comes.
+  package var unaskedBytes: Int { owner._withUnsafeGuaranteedRef { min(64 << 10, $0.resources.limits.streamWindowBytes) } }
+
   /// Lets the peer send on although what it sent still waits here, for something of `total` bytes that is wanted whole: at once
   /// when it fits into the stream's window or the connection's budget, else as soon as it does.
   ///

@@ -95,7 +95,7 @@ final class HTTPServerCall: HTTP2StreamHandler, HTTPBodySink, @unchecked Sendabl
       let (expected, count) = (expectedBody(stream), stream.inbound.count)
       let isLarge = expected > server.configuration.maximumRequestBytes
       if isLarge, patience == nil { wait(atMost: server.configuration.maximumCallDuration ?? .seconds(60)) }
-      if isLarge, turn == nil, count >= min(expected, Self.shown), let room = route?.room {
+      if isLarge, turn == nil, count >= min(expected, stream.unaskedBytes), let room = route?.room {
         guard let turn = await room.enter(expected, of: owner) else { throw CancellationError() }
         self.turn = turn
         let rate = max(1, server.configuration.largeBodyBytesPerSecond)
@@ -111,9 +111,6 @@ final class HTTPServerCall: HTTP2StreamHandler, HTTPBodySink, @unchecked Sendabl
       }
     }
   }
-
-  /// What of a large body has to be there before it gets room.
-  private static var shown: Int { 64 << 10 }
 
   /// What the body comes to, as far as it is known. One without a length is taken for one that is not large until it is.
   private func expectedBody(_ stream: HTTP2Stream) -> Int {
@@ -131,7 +128,7 @@ final class HTTPServerCall: HTTP2StreamHandler, HTTPBodySink, @unchecked Sendabl
 
   private func ranOut() {
     guard let stream, !stream.isRemoteClosed, !isAnswered else { return }
-    if turn != nil || stream.inbound.count < Self.shown {
+    if turn != nil || stream.inbound.count < stream.unaskedBytes {
       answer(refusal(408, "the body takes too long\n", stream), toHead: false)
     } else {
       shed(.requestBytes, stream)

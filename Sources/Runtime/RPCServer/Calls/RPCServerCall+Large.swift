@@ -22,7 +22,7 @@ extension RPCServerCall {
       }
       let isLarge = expected.read > server.configuration.maximumRequestBytes
       // Room is for what comes, not for what is announced.
-      if isLarge, turn == nil, stream.inbound.count >= min(expected.held, Self.windowStep), let room {
+      if isLarge, turn == nil, stream.inbound.count >= min(expected.held, stream.unaskedBytes), let room {
         guard let turn = await room.enter(min(expected.read, maximumRequestBytes), of: values[RequestOwner.self]) else {
           throw RPCError(.cancelled, "the call is over")
         }
@@ -31,7 +31,8 @@ extension RPCServerCall {
         return
       } else {
         await nextBytes(stream) {
-          guard !isLarge || turn != nil, stream.unopenedBytes >= Self.windowStep, stream.openWindow(toHold: expected.held) else {
+          guard !isLarge || turn != nil, stream.unopenedBytes >= stream.windowStep, stream.openWindow(toHold: expected.held)
+          else {
             return
           }
           if form.wire != .connectUnary { stream.inbound.reserve(expected.held) }
@@ -48,8 +49,6 @@ extension RPCServerCall {
 
   private var room: LargeRequests? { route?.room }
 
-  /// The least that a window is opened by, and that of a large request has to be there before it gets room.
-  private static var windowStep: Int { 64 << 10 }
   /// Deflate makes no more of a byte.
   private static var mostExpansion: Int { 1_032 }
 

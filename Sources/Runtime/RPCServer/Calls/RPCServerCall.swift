@@ -148,7 +148,7 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
     case .tooLarge(let size): refuse(tooLarge(size))
     case .incomplete(let total):
       // The whole message is needed before anything can happen, and it is bounded: the window may open as soon as there is room.
-      if stream.unopenedBytes >= 64 << 10 && stream.openWindow(toHold: total) { stream.inbound.reserve(total) }
+      if stream.unopenedBytes >= stream.windowStep && stream.openWindow(toHold: total) { stream.inbound.reserve(total) }
     case .complete(let envelope) where envelope.end < stream.inbound.count:
       // Now, since the rest of it may wait for a window that will not open.
       refuse(RPCError(.unimplemented, "the call has more than one request message"))
@@ -162,7 +162,7 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
     guard getCall == nil else { return discardInput() }
     let most = form.requestCompression == .identity ? limit : Envelope.longest(of: limit)
     guard stream.inbound.count <= most else { return refuse(tooLarge()) }
-    guard stream.unopenedBytes >= 64 << 10 else { return }
+    guard stream.unopenedBytes >= stream.windowStep else { return }
     stream.openWindow(toHold: stream.headers.text(named: "content-length").flatMap(Int.init).map { min($0, most) } ?? most)
   }
 

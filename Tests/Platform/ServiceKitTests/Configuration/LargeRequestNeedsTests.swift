@@ -69,7 +69,7 @@ struct LargeRequestNeedsTests {
   func more() throws {
     let more = try Self.findings(["PARLEY_DEMO_LIMITS_LARGE_REQUEST_BYTES": "\(256 << 20)"])
     #expect(more.map { $0.split(separator: ":")[0] } == ["limits.requestBytes", "limits.processRequestBytes"])
-    let usual = ["PARLEY_DEMO_MAX_REQUEST_BYTES": "\(96 << 20)", "PARLEY_DEMO_LIMITS_REQUEST_BYTES": "\(100 << 20)"]
+    let usual = ["PARLEY_DEMO_MAX_REQUEST_BYTES": "\(96 << 20)", "PARLEY_DEMO_LIMITS_REQUEST_BYTES": "\(112 << 20)"]
     #expect(try Self.findings(usual).isEmpty)
   }
 
