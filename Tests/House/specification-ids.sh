@@ -2,7 +2,7 @@
 # specification-ids.sh [ROOT]: each behaviour that is promised is named by a test that looks at it: a Swift test's or suite's display
 # name, or the name or docstring of an outside client's test. Prints what nobody names.
 #
-#   B-01 to B-55        the behaviours of broker, sign-in and entitlements; B-52 and B-53 are about documents and deployment
+#   B-01 to B-55        the behaviours of broker, sign-in and entitlements; B-52 is about documents
 #   AUTH-M1 to AUTH-M10 what the auth service must have
 #   O-01 to O-53        the behaviours of onboarding; O-37 and O-53 belong to services that are not there yet
 #   JOB-M1 to JOB-M12   what the queue and onboarding's work must have
@@ -17,7 +17,7 @@ names=$({ find Tests -name '*.swift' -print0 | xargs -0 -r grep -hPzo '@(Test|Su
 named=$(grep -oE '\b(B-[0-9]{2}|O-[0-9]{2}|AUTH-M[0-9]+|JOB-M[0-9]+|CVE-[0-9]{4}-[0-9]+|GHSA(-[0-9a-z]{4}){3}|Supabase #[0-9]+|TN3194|Original defect [0-9]+)\b' <<<"$names" | sort -u || true)
 
 wanted=()
-for number in $(seq -w 1 55); do [[ $number == 52 || $number == 53 ]] || wanted+=("B-$number"); done
+for number in $(seq -w 1 55); do [[ $number == 52 ]] || wanted+=("B-$number"); done
 for number in $(seq 1 10); do wanted+=("AUTH-M$number"); done
 for number in $(seq -w 1 53); do [[ $number == 37 || $number == 53 ]] || wanted+=("O-$number"); done
 for number in $(seq 1 12); do wanted+=("JOB-M$number"); done
