@@ -2,12 +2,33 @@ public import EventLoop
 public import Logging
 public import PostgreSQL
 
+/// A place among the sessions that have ended: a number, and whose it is. A number alone would name another session once the
+/// database was restored to a time before it was given.
+public struct RevocationPosition: Sendable, Hashable {
+  /// Before the first one.
+  public static let start = RevocationPosition(cursor: 0, session: nil)
+
+  /// The number of the last session that was read.
+  public var cursor: Int64
+  /// That session.
+  public var session: UUID?
+
+  /// A place.
+  public init(cursor: Int64, session: UUID?) {
+    self.cursor = cursor
+    self.session = session
+  }
+}
+
 /// Who keeps the sessions: the auth service's own store.
 public protocol RevocationSource: Sendable {
-  /// The sessions that ended after `cursor`, at most some thousands at a time; 0 asks for all that can still matter.
+  /// The sessions that ended after a position, at most some thousands at a time. Where that position is not there any more, be it that
+  /// it matters no longer, be it that the database is one of before: all that can still matter, from the start.
   ///
   /// - Returns: The sessions, where to go on, and whether there are more now.
-  func ended(after cursor: Int64) async throws -> (sessions: [RevocationMemory.Ended], cursor: Int64, hasMore: Bool)
+  func ended(
+    after position: RevocationPosition
+  ) async throws -> (sessions: [RevocationMemory.Ended], position: RevocationPosition, hasMore: Bool)
 
   /// Why a session has ended, or nil while it is alive.
   func ending(ofStored session: UUID) async throws -> SessionEnding?
@@ -48,11 +69,11 @@ public final class PolledRevocations: RevocationFeed {
 
   /// Reads until it is cancelled.
   public func run(on loop: EventLoop) async throws {
-    var cursor: Int64 = 0
+    var position = RevocationPosition.start
     var isFailing = false
     while true {
       do {
-        cursor = try await read(after: cursor)
+        position = try await read(after: position)
         if isFailing { log.notice("ended sessions read again") }
         isFailing = false
       } catch is CancellationError { throw CancellationError() } catch {
@@ -67,16 +88,16 @@ public final class PolledRevocations: RevocationFeed {
   /// Reads what has ended since.
   ///
   /// - Returns: Where to go on.
-  public func read(after start: Int64) async throws -> Int64 {
-    var cursor = start
+  public func read(after start: RevocationPosition) async throws -> RevocationPosition {
+    var position = start
     while true {
       let began = now()
-      let (sessions, next, hasMore) = try await source.ended(after: cursor)
+      let (sessions, next, hasMore) = try await source.ended(after: position)
       memory.learn(sessions)
-      cursor = next
+      position = next
       guard hasMore else {
         memory.isCurrent(asOf: began)
-        return cursor
+        return position
       }
     }
   }

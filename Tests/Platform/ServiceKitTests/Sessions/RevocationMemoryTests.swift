@@ -71,11 +71,13 @@ struct RevocationMemoryTests {
 
   private final class Source: RevocationSource {
     let pages = Mutex<[[RevocationMemory.Ended]]>([])
-    func ended(after cursor: Int64) async throws -> (sessions: [RevocationMemory.Ended], cursor: Int64, hasMore: Bool) {
+    func ended(
+      after position: RevocationPosition
+    ) async throws -> (sessions: [RevocationMemory.Ended], position: RevocationPosition, hasMore: Bool) {
       pages.withLock { pages in
-        let index = Int(cursor)
-        guard index < pages.count else { return ([], cursor, false) }
-        return (pages[index], cursor + 1, index + 1 < pages.count)
+        let index = Int(position.cursor)
+        guard index < pages.count else { return ([], position, false) }
+        return (pages[index], .init(cursor: Int64(index + 1), session: nil), index + 1 < pages.count)
       }
     }
     func ending(ofStored session: UUID) async throws -> SessionEnding? { .expired }
@@ -89,11 +91,11 @@ struct RevocationMemoryTests {
     let feed = PolledRevocations(
       source, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: { clock.now }, unixSeconds: { 1_800_000_000 })
     #expect(feed.revision == nil)
-    var cursor = try await feed.read(after: 0)
-    #expect(cursor == 3 && feed.revision != nil && feed.memory.size == 3)
+    var position = try await feed.read(after: .start)
+    #expect(position.cursor == 3 && feed.revision != nil && feed.memory.size == 3)
     source.pages.withLock { $0.append([Self.ended(4)]) }
-    cursor = try await feed.read(after: cursor)
-    #expect(cursor == 4 && feed.ending(of: UUID(high: 0, low: 4)) == .signedOut)
+    position = try await feed.read(after: position)
+    #expect(position.cursor == 4 && feed.ending(of: UUID(high: 0, low: 4)) == .signedOut)
     #expect(try await feed.ask(UUID(high: 0, low: 9)) == .expired)
   }
 
@@ -102,8 +104,10 @@ struct RevocationMemoryTests {
     private struct Away: Error {}
     let isAway = Atomic(true)
     let failures = Tally("readings that failed")
-    func ended(after cursor: Int64) async throws -> (sessions: [RevocationMemory.Ended], cursor: Int64, hasMore: Bool) {
-      guard isAway.load(ordering: .relaxed) else { return ([], cursor, false) }
+    func ended(
+      after position: RevocationPosition
+    ) async throws -> (sessions: [RevocationMemory.Ended], position: RevocationPosition, hasMore: Bool) {
+      guard isAway.load(ordering: .relaxed) else { return ([], position, false) }
       failures.add()
       throw Away()
     }

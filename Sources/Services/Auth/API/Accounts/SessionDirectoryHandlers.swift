@@ -20,11 +20,11 @@ struct SessionDirectoryHandlers: SessionDirectoryService.Handlers {
   ) async throws {
     call.sendInitialMetadata()
     let loop = loops.first(where: \.isCurrent) ?? loops[0]
-    var cursor = try await revocations.position(request.cursor)
+    var position = try await revocations.position(request.cursor)
     while true {
-      let page = try await revocations.page(after: cursor, at: now())
-      cursor = page.cursor
-      try await responses.write(.init(sessions: page.sessions.map(\.message), cursor: cursor))
+      let page = try await revocations.page(after: position, at: now())
+      position = page.position
+      try await responses.write(.init(sessions: page.sessions.map(\.message), cursor: position.cursor))
       if !page.isFull { try await loop.sleep(for: interval) }
     }
   }

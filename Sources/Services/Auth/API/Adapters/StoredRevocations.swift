@@ -9,13 +9,17 @@ struct StoredRevocations: RevocationSource {
   let sessions: SessionStore
   let now: @Sendable () -> Moment
 
-  func ended(after cursor: Int64) async throws -> (sessions: [RevocationMemory.Ended], cursor: Int64, hasMore: Bool) {
-    let page = try await revocations.page(after: cursor, at: now())
+  func ended(
+    after position: RevocationPosition
+  ) async throws -> (sessions: [RevocationMemory.Ended], position: RevocationPosition, hasMore: Bool) {
+    let page = try await revocations.page(
+      after: RevocationStore.Position(cursor: position.cursor, session: position.session.map { SessionID($0) }), at: now())
     let ended = page.sessions.map {
       RevocationMemory.Ended(
         session: UUID($0.id), ending: SessionEnding($0.cause), mattersUntil: $0.mattersUntil.seconds)
     }
-    return (ended, page.cursor, page.isFull)
+    let next = RevocationPosition(cursor: page.position.cursor, session: page.position.session.map { UUID($0) })
+    return (ended, next, page.isFull)
   }
 
   func ending(ofStored session: UUID) async throws -> SessionEnding? {
