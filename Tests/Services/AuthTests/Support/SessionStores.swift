@@ -27,7 +27,7 @@ struct SessionStores: Sendable {
       for database in databases { await database.waitUntilReady() }
       let result: Result<Void, any Error>
       do {
-        let pepper = try await RefreshPepperStore(first).pepper()
+        let pepper = SecureRandom.bytes(32)
         let stores = databases.map { SessionStore($0, tokensOutlive: .seconds(600), patience: .seconds(60)) }
         result = .success(
           try await body(

@@ -16,7 +16,7 @@ struct AccountServiceHandlers: AccountService.Handlers {
   let plan: AccountWorkPlan
   let reauthentication: ReauthenticationFlow
   let work: AccountWorkStore
-  let pepper: RefreshPepperStore
+  let pepper: RefreshPeppers
   let limits: AccountLimits
   let calls: JournalledCalls
   let journal: AccountJournal
@@ -89,7 +89,9 @@ struct AccountServiceHandlers: AccountService.Handlers {
       case .refused(let kind): throw AccountRefusal(kind)
       case .work(let id, let ended):
         journal.sessionsEnded(ended, .accountDeleted)
-        return .init(receipt: receipts.receipt(of: id, of: user), work: try await message(id, caller))
+        return .init(
+          receipt: try await receipts.receipt(of: id, of: user) { digest in try await work.deletion(receipt: digest) != nil },
+          work: try await message(id, caller))
       }
     }
   }

@@ -8,17 +8,26 @@ internal import JOSE
 struct DeletionReceipts: Sendable {
   static let prefix = "prd1_"
 
-  private let pepper: [UInt8]
+  private let pepper: RefreshPepper
 
-  init(pepper: [UInt8]) { self.pepper = pepper }
+  init(pepper: RefreshPepper) { self.pepper = pepper }
 
-  func receipt(of work: AccountWorkID, of user: UserID) -> String {
-    Self.prefix + Base64URL.encode(secret(of: work, of: user))
+  /// The receipt of a deletion: the one that is known by its digest. It may have been made when another pepper was in use.
+  ///
+  /// - Parameter isKnown: Whether a digest is a receipt's.
+  func receipt(
+    of work: AccountWorkID, of user: UserID, _ isKnown: (AuthDomain.Digest) async throws -> Bool
+  ) async throws -> String {
+    for pepper in pepper.all.dropLast() {
+      let secret = Self.secret(of: work, of: user, pepper)
+      if try await isKnown(RefreshTokens.digest(secret)) { return Self.prefix + Base64URL.encode(secret) }
+    }
+    return Self.prefix + Base64URL.encode(Self.secret(of: work, of: user, pepper.all[pepper.all.count - 1]))
   }
 
-  /// What a receipt is known by.
+  /// What a new receipt is known by.
   func digest(of work: AccountWorkID, of user: UserID) -> AuthDomain.Digest {
-    RefreshTokens.digest(secret(of: work, of: user))
+    RefreshTokens.digest(Self.secret(of: work, of: user, pepper.active))
   }
 
   /// What a text is known by; nil for everything that is no receipt, every proper prefix of one included.
@@ -30,7 +39,7 @@ struct DeletionReceipts: Sendable {
   }
 
   /// The word keeps it apart from all else that is made with the pepper.
-  private func secret(of work: AccountWorkID, of user: UserID) -> [UInt8] {
+  private static func secret(of work: AccountWorkID, of user: UserID, _ pepper: [UInt8]) -> [UInt8] {
     HMACSHA256.authenticationCode(for: Array("deletion\0\(user)/\(work)".utf8), key: pepper)
   }
 }

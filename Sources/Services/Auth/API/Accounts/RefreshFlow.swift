@@ -9,7 +9,7 @@ struct RefreshFlow: Sendable {
   let apps: AppCatalogue
   let store: SessionStore
   let accounts: AccountStore
-  let pepper: RefreshPepperStore
+  let pepper: RefreshPeppers
   let limits: AccountLimits
   let issuer: SessionIssuer
   let journal: AccountJournal
@@ -39,7 +39,8 @@ struct RefreshFlow: Sendable {
     case .handOut(let generation), .repeatAnswer(let generation):
       guard let session = refreshed.session else { throw AccountRefusal(.invalidRefreshToken, detail: "no_session") }
       return try await issuer.tokens(
-        session, refresh: tokens.successor(of: token, attempt: attempt, generation: generation), at: now)
+        session,
+        refresh: tokens.successor(of: token, attempt: attempt, generation: generation, knownBy: refreshed.current), at: now)
     case .race(let wait): throw AccountRefusal(.refreshRaced, retryAfter: wait)
     case .end(let cause):
       journal.sessionsEnded(1, cause)

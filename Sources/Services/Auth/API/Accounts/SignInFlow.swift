@@ -36,7 +36,7 @@ struct SignInFlow: Sendable {
   let store: SignInStore
   let accounts: AccountStore
   let activity: ActivityStore
-  let pepper: RefreshPepperStore
+  let pepper: RefreshPeppers
   let limits: AccountLimits
   let issuer: SessionIssuer
   /// What keeps codes; nil where nobody could exchange them.

@@ -25,6 +25,10 @@ public enum AccountKeys {
   public static let revocationInterval = ConfigurationKey<Duration>(
     "session.revocationInterval", default: .milliseconds(500), in: .milliseconds(50) ... .seconds(1),
     "How often those who watch for ended sessions are told, be it that there are none.")
+  /// How long refresh tokens are made with the same pepper.
+  public static let pepperPeriod = ConfigurationKey<Duration>(
+    "session.pepperPeriod", default: .seconds(90 * 86_400), in: .seconds(3600) ... .seconds(366 * 86_400),
+    "How long refresh tokens are made with the same pepper. The one before is known for session.idleLifetime more.")
   /// How often what has run out is removed.
   public static let sweepInterval = ConfigurationKey<Duration>(
     "session.sweepInterval", default: .seconds(60), in: .milliseconds(100) ... .seconds(3600),
@@ -51,7 +55,8 @@ public enum AccountKeys {
 
   /// All of them, in the order of documentation.
   static let all: [any ConfigurationKeyDeclaration] = [
-    idleLifetime, wholeLifetime, raceWindow, endedRetention, revocationInterval, sweepInterval, signInPerMinute, signInBurst,
+    idleLifetime, wholeLifetime, raceWindow, endedRetention, revocationInterval, pepperPeriod, sweepInterval, signInPerMinute,
+    signInBurst,
     refreshAddressPerMinute, refreshAddressBurst, refreshPerMinute, refreshBurst,
   ]
 

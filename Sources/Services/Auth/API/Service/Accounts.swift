@@ -21,6 +21,7 @@ struct Accounts: Sendable {
   private let feed: PolledRevocations
   /// The guard of the service's own methods.
   let authenticator: SessionAuthenticator
+  private let pepper: RefreshPeppers
   private let sweep: AccountSweep
   private let context: ServiceContext
   private let now: @Sendable () -> Moment
@@ -35,7 +36,11 @@ struct Accounts: Sendable {
     let journal = AccountJournal(context.log, context.metrics)
     let limits = AccountLimits(limits: SharedLimits(store: RateLimitStore(schema: "auth", database, loops: loops)))
     let issuer = SessionIssuer(signer: keys.signer)
-    let (pepper, accounts, activity) = (RefreshPepperStore(database), AccountStore(database), ActivityStore(database))
+    let (accounts, activity) = (AccountStore(database), ActivityStore(database))
+    pepper = RefreshPeppers(
+      RefreshPepperStore(database), sealedWith: keys.sealing,
+      PepperPlan(period: settings[AccountKeys.pepperPeriod], tokenLifetime: settings[AccountKeys.idleLifetime]),
+      log: context.log, now: now)
     let sessions = SessionStore(database, tokensOutlive: AccountRules.tokensOutlive)
     let revocations = RevocationStore(database)
     let calls = JournalledCalls(journal: journal, proxies: context.proxies)
@@ -69,7 +74,10 @@ struct Accounts: Sendable {
   var parts: ServiceParts {
     ServiceParts(
       services: [ParleyAPI.AuthService.routes(handlers), directoryRoutes, UserAdminService.routes(admin)],
-      jobs: [BackgroundJob("revocations", readRevocations), BackgroundJob("account sweep", sweepAccounts)])
+      jobs: [
+        BackgroundJob("revocations", readRevocations), BackgroundJob("account sweep", sweepAccounts),
+        BackgroundJob("refresh peppers", rotatePeppers),
+      ])
   }
 
   /// A watcher stays as long as it likes, and must not hold up a server that drains.
@@ -82,6 +90,22 @@ struct Accounts: Sendable {
   }
 
   // MARK: Jobs
+
+  /// Reads what refresh tokens are made with, and makes the first.
+  ///
+  /// - Throws: When it cannot be read, or the key-encryption keys do not open it.
+  func warmUp() async throws { try await pepper.refresh() }
+
+  /// Whether or not anybody refreshes: what another key has sealed is sealed anew before that key is taken away.
+  @Sendable private func rotatePeppers() async throws {
+    while true {
+      try await context.loops.loops[0].sleep(for: RefreshPeppers.rereadInterval)
+      do { try await pepper.refresh() } catch {
+        try Task.checkCancellation()
+        context.log.error("peppers of refresh tokens not read", metadata: ["cause": "\(error)"])
+      }
+    }
+  }
 
   @Sendable private func readRevocations() async throws { try await feed.run(on: context.loops.loops[0]) }
 

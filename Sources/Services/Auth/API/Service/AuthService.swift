@@ -51,6 +51,7 @@ public enum AuthService: Service {
     let broker = try TokenBroker(context, providers)
     let accounts = Accounts(context, providers, keys, apple.grants, subjects: broker.pipeline.subjects)
     try await broker.checkOwnAccount()
+    try await accounts.warmUp()
     let billing = Billing(context)
     let jobs = ServiceJobs(context, schema: "auth")
     let data = try AccountData(

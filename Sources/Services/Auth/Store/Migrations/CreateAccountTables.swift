@@ -117,13 +117,20 @@ extension AuthMigrations {
     comment on table auth.activity is 'What was done with accounts. Never a token.';
     comment on column auth.activity.reason is 'Why, as a reason code; empty when nothing was out of the ordinary.';
 
-    -- One row: what refresh tokens are made with, the same for all copies. Two random UUIDs have 244 unpredictable bits.
+    -- What refresh tokens are made with: few rows, the one in use, the next one, and those whose tokens may still be around. The service
+    -- makes them, since only it can seal them: in a copy of the database they are worth nothing.
     create table auth.refresh_pepper (
-      is_only boolean primary key default true check (is_only),
-      pepper bytea not null check (length(pepper) = 32)
+      generation integer primary key check (generation > 0),
+      created_at timestamptz not null,
+      activates_at timestamptz not null,
+      sealed_pepper bytea not null,
+      sealed_with text collate "C" not null
     );
-    insert into auth.refresh_pepper (pepper)
-    values (decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex'));
+    comment on table auth.refresh_pepper is 'What refresh tokens are sealed with, and follow from.';
+    comment on column auth.refresh_pepper.generation is 'Counts them; of several instances that make the same one, one wins.';
+    comment on column auth.refresh_pepper.activates_at is 'From when on it is used, until the next generation is.';
+    comment on column auth.refresh_pepper.sealed_pepper is '32 bytes, AES-256-GCM under the key-encryption key.';
+    comment on column auth.refresh_pepper.sealed_with is 'The name of that key-encryption key.';
 
     do $$
     begin
@@ -132,7 +139,8 @@ extension AuthMigrations {
           auth.session_lookup, auth.revocation to parley_auth;
         revoke all on auth.activity, auth.refresh_pepper from parley_auth;
         grant select, insert on auth.activity to parley_auth;
-        grant select on auth.refresh_pepper to parley_auth;
+        grant select, insert, delete on auth.refresh_pepper to parley_auth;
+        grant update (sealed_pepper, sealed_with) on auth.refresh_pepper to parley_auth;
       end if;
     end $$;
     """#

@@ -69,6 +69,8 @@ public struct SessionStore: Sendable {
     public var action: RefreshState.Action
     /// The session as it is now; nil when there is none.
     public var session: SessionRecord?
+    /// What the token that is to be shown next is known by.
+    public var current: Digest?
   }
 
   /// Whose a session is.
@@ -117,7 +119,7 @@ public struct SessionStore: Sendable {
       case .end(let cause): try await transaction.executeAll(ending(session, cause, at: now, for: client, refusing: true))
       case .race, .ended, .unknown: break
       }
-      return Refreshed(action: action, session: session)
+      return Refreshed(action: action, session: session, current: state.current.digest)
     }
   }
 
