@@ -35,7 +35,22 @@ extension RevenueCatSubscriber {
     }
     self.init(
       requestedAt: requestedAt, originalAppUserID: original, managementURL: subscriber["management_url"]?.string,
-      entitlements: entitlements, products: products)
+      entitlements: entitlements, products: products, sandboxProducts: try Self.sandboxProducts(subscriber))
+  }
+
+  /// A product may be there as a subscription and as purchases: one that was paid for outweighs those of a sandbox.
+  private static func sandboxProducts(_ subscriber: JSONObject) throws(RevenueCatError) -> Set<String> {
+    var (sandbox, paid): (Set<String>, Set<String>) = ([], [])
+    for kind in ["subscriptions", "non_subscriptions", "other_purchases"] {
+      for member in subscriber[kind]?.object ?? [:] {
+        for purchase in member.value.array ?? [member.value] {
+          let flag = purchase["is_sandbox"]
+          guard flag == nil || flag?.bool != nil else { throw RevenueCatError(.malformed, detail: "is_sandbox") }
+          if flag?.bool == true { sandbox.insert(member.name) } else { paid.insert(member.name) }
+        }
+      }
+    }
+    return sandbox.subtracting(paid)
   }
 
   /// A time that must be said, though null is an answer: never.

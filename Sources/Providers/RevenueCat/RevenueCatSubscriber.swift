@@ -38,4 +38,6 @@ public struct RevenueCatSubscriber: Sendable, Hashable {
   public let entitlements: [Entitlement]
   /// What is known of the products, by their ids.
   public let products: [String: Product]
+  /// The products of which nothing was bought but in a store's sandbox, where nobody pays.
+  public let sandboxProducts: Set<String>
 }

@@ -67,6 +67,7 @@ struct BillingFixture: Sendable {
     guard let database else {
       return try await BrokerDatabase.with { try await with($0, clock: clock, log: log, settings: changes, body) }
     }
+    try await makeAccounts([BillingHistoryTests.ana, BillingHistoryTests.ben], in: database)
     try await withLoops(1) { group in
       let revenueCat = FakeRevenueCat(clock)
       let authority = TestAuthority()
@@ -79,6 +80,16 @@ struct BillingFixture: Sendable {
       await server.drain(within: .seconds(2))
       try result.get()
     }
+  }
+
+  /// Makes accounts: only who has one has a subscription.
+  static func makeAccounts(_ users: [UserID], in database: BrokerDatabase) async throws {
+    let values = users.map { "('\($0)', 'default', 'google', 'Ana', false, false, now())" }.joined(separator: ",")
+    try await database.script(
+      """
+      insert into auth.account (user_id, app, provider, name, email_is_verified, email_is_private, created_at) values \(values)
+      on conflict do nothing
+      """)
   }
 
   private static func run(

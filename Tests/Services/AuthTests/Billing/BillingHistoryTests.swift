@@ -25,10 +25,13 @@ struct BillingHistoryTests {
     BillingEvent(id: id, type: "TRANSFER", at: at(seconds), transferredFrom: from, transferredTo: to)
   }
 
+  /// The accounts that there are, by their own ids.
+  static let accounts = [CustomerID(ana): ana, CustomerID(ben): ben]
+
   static func best(
     _ events: [BillingEvent], _ user: UserID = ana, since snapshot: SubscriptionSnapshot? = nil, links: [CustomerID: UserID] = [:]
   ) -> Subscription? {
-    BillingHistory(events, links: links).subscriptions(of: .user(user), since: snapshot).best
+    BillingHistory(events, links: accounts.merging(links) { $1 }).subscriptions(of: .user(user), since: snapshot).best
   }
 
   static func permutations<Value>(_ values: [Value]) -> [[Value]] {
@@ -98,7 +101,8 @@ struct BillingHistoryTests {
   func worthless() {
     #expect(Self.best([Self.event("1", "INITIAL_PURCHASE", at: 0, isSandbox: true)]) == nil)
     #expect(Self.best([Self.event("1", "INITIAL_PURCHASE", at: 0, entitlements: [])]) == nil)
-    let other = BillingHistory([Self.event("1", "INITIAL_PURCHASE", at: 0, entitlements: ["basic"])], entitlements: ["pro"])
+    let other = BillingHistory(
+      [Self.event("1", "INITIAL_PURCHASE", at: 0, entitlements: ["basic"])], links: Self.accounts, entitlements: ["pro"])
     #expect(other.subscriptions(of: .user(Self.ana)).isEmpty)
     let bought = Self.event("1", "INITIAL_PURCHASE", at: 0)
     #expect(Self.best([bought, Self.event("2", "EXPIRATION", at: 1, isSandbox: true)])?.isOpen(at: Self.at(2)) == true)
@@ -162,7 +166,7 @@ struct BillingHistoryTests {
     #expect(Self.best(events) == nil)
     #expect(Self.best(events, links: [anonymous: Self.ana])?.isOpen(at: Self.start) == true)
     let later = events + [Self.event("2", "SUBSCRIBER_ALIAS", at: 5, of: [anonymous, CustomerID(Self.ana)])]
-    #expect(BillingHistory(later).owner(later[1]) == .user(Self.ana))
+    #expect(BillingHistory(later, links: Self.accounts).owner(later[1]) == .user(Self.ana))
   }
 
   @Test("A transfer ends the giver's access at once, and the taker has what the giver had")

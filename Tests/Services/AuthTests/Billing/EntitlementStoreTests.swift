@@ -16,6 +16,7 @@ struct EntitlementStoreTests {
       for (number, order) in orders.enumerated() {
         // Each order has people of its own.
         let (ana, ben) = (UserID(high: 7, low: UInt64(2 * number)), UserID(high: 7, low: UInt64(2 * number + 1)))
+        try await BillingFixture.makeAccounts([ana, ben], in: prepared)
         let anonymous = History.id("$RCAnonymousID:\(number)")
         let events = [
           History.event("\(number)a", "INITIAL_PURCHASE", at: 0, of: [anonymous], ends: History.at(1000)),
@@ -35,7 +36,8 @@ struct EntitlementStoreTests {
 
   @Test("Events of one person on all loops at once leave the same as one after the other")
   func concurrent() async throws {
-    try await LimitStoreTests.withStore { database, group, _ in
+    try await LimitStoreTests.withStore { database, group, prepared in
+      try await BillingFixture.makeAccounts([History.ana], in: prepared)
       let store = EntitlementStore(database, entitlements: [])
       let anonymous = History.id("$RCAnonymousID:1")
       try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -57,7 +59,8 @@ struct EntitlementStoreTests {
 
   @Test("An older answer of RevenueCat's changes nothing, and a newer event outweighs the answer")
   func answers() async throws {
-    try await LimitStoreTests.withStore { database, _, _ in
+    try await LimitStoreTests.withStore { database, _, prepared in
+      try await BillingFixture.makeAccounts([History.ana], in: prepared)
       let store = EntitlementStore(database, entitlements: [])
       func apply(_ ends: Int64?, at seconds: Int64) async throws -> EntitlementStore.AnswerOutcome {
         let subscriptions = ends.map { [Subscription(productID: "monthly", endsAt: History.at($0))] } ?? []

@@ -16,6 +16,10 @@ final class FakeRevenueCat: Sendable {
     var entitlements: [(name: String, product: String, ends: Moment?)] = []
     var period = "normal"
     var isUnsubscribed = false
+    /// Products that were bought in a store's sandbox.
+    var sandbox: Set<String> = []
+    /// Products that were bought once and for all.
+    var forever: Set<String> = []
   }
 
   enum Fault: Sendable {
@@ -47,8 +51,12 @@ final class FakeRevenueCat: Sendable {
   var authorizations: Set<String> { state.withLock { $0.authorizations } }
 
   /// Knows a customer under these ids, the first of which is the original one.
-  func know(_ ids: [String], entitlements: [(name: String, product: String, ends: Moment?)] = [], isUnsubscribed: Bool = false) {
-    let customer = Customer(original: ids[0], entitlements: entitlements, isUnsubscribed: isUnsubscribed)
+  func know(
+    _ ids: [String], entitlements: [(name: String, product: String, ends: Moment?)] = [], isUnsubscribed: Bool = false,
+    sandbox: Set<String> = [], forever: Set<String> = []
+  ) {
+    let customer = Customer(
+      original: ids[0], entitlements: entitlements, isUnsubscribed: isUnsubscribed, sandbox: sandbox, forever: forever)
     state.withLock { state in for id in ids { state.customers[id] = customer } }
   }
 
@@ -103,11 +111,18 @@ final class FakeRevenueCat: Sendable {
     }
     var entitlements: JSONObject = [:]
     var subscriptions: JSONObject = [:]
+    var purchases: JSONObject = [:]
     for (name, product, ends) in customer.entitlements {
       entitlements[name] = [
         "expires_date": text(ends), "grace_period_expires_date": .null, "product_identifier": .string(product),
       ]
+      let isSandbox = JSONValue.bool(customer.sandbox.contains(product))
+      guard !customer.forever.contains(product) else {
+        purchases[product] = [["id": "p1", "is_sandbox": isSandbox, "store": "app_store"]]
+        continue
+      }
       subscriptions[product] = [
+        "is_sandbox": isSandbox,
         "expires_date": text(ends), "period_type": .string(customer.period), "store": "app_store",
         "unsubscribe_detected_at": customer.isUnsubscribed ? "2020-01-01T00:00:00Z" : .null, "billing_issues_detected_at": .null,
       ]
@@ -119,6 +134,7 @@ final class FakeRevenueCat: Sendable {
         "subscriber": [
           "original_app_user_id": .string(customer.original), "management_url": "https://apps.apple.com/account/subscriptions",
           "entitlements": .object(entitlements), "subscriptions": .object(subscriptions),
+          "non_subscriptions": .object(purchases),
         ],
       ] as JSONValue).encoded()
   }

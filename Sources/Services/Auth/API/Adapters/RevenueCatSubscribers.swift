@@ -6,6 +6,8 @@ struct RevenueCatSubscribers: SubscriberReading {
   let client: RevenueCatClient
   /// The names of the entitlements that count; empty for any.
   let entitlements: Set<String>
+  /// Whether what was bought in a store's sandbox counts.
+  let countsSandbox: Bool
 
   func subscriber(_ customer: CustomerID, within patience: Duration) async throws(PortFailure) -> SubscriberAnswer {
     let found: RevenueCatSubscriber
@@ -16,13 +18,17 @@ struct RevenueCatSubscribers: SubscriberReading {
       throw PortFailure(.unavailable, reason: "malformed: original_app_user_id")
     }
     return SubscriberAnswer(
-      original: original, snapshot: Self.snapshot(found, entitlements: entitlements), managementURL: found.managementURL)
+      original: original, snapshot: Self.snapshot(found, entitlements: entitlements, countsSandbox: countsSandbox),
+      managementURL: found.managementURL)
   }
 
   /// What of a document counts. The document keeps entitlements that have expired.
-  static func snapshot(_ found: RevenueCatSubscriber, entitlements: Set<String>) -> SubscriptionSnapshot {
+  static func snapshot(
+    _ found: RevenueCatSubscriber, entitlements: Set<String>, countsSandbox: Bool = false
+  ) -> SubscriptionSnapshot {
     var best: [String: Subscription] = [:]
     for entitlement in found.entitlements where entitlements.isEmpty || entitlements.contains(entitlement.name) {
+      guard countsSandbox || !found.sandboxProducts.contains(entitlement.productID) else { continue }
       let next = subscription(entitlement, found.products[entitlement.productID])
       best[next.productID] = best[next.productID].map { next.outlasts($0) ? next : $0 } ?? next
     }

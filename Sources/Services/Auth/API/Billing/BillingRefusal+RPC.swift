@@ -9,8 +9,7 @@ extension BillingRefusal {
   var rpcError: RPCError {
     var details: [ErrorDetail] = []
     if kind != .cancelled { details.append(.errorInfo(reason: kind.reason, domain: Self.domain, metadata: [:])) }
-    if let retryAfter { details.append(.retryInfo(retryAfter)) }
-    if kind.code == .unavailable { details.append(.retryInfo(.seconds(1))) }
+    if let wait = retryAfter ?? (kind.code == .unavailable ? .seconds(1) : nil) { details.append(.retryInfo(wait)) }
     if kind == .invalidArgument { details.append(.badRequest([.init(field: field, description: detail)])) }
     return RPCError(kind.code, kind.text, details: details, cause: self)
   }
@@ -18,7 +17,7 @@ extension BillingRefusal {
   /// The status of the first app's HTTP paths: both of a customer's conflicts are 409, and a source that fails is 500.
   var httpStatus: Int {
     switch kind {
-    case .unavailable: 500
+    case .unavailable, .busy: 500
     case .limited: 429
     case .limiterUnavailable: 503
     case .linkedElsewhere, .notVerified: 409
@@ -31,7 +30,7 @@ extension BillingRefusal {
 extension BillingRefusal.Kind {
   var code: StatusCode {
     switch self {
-    case .unavailable, .limiterUnavailable: .unavailable
+    case .unavailable, .busy, .limiterUnavailable: .unavailable
     case .limited: .resourceExhausted
     case .linkedElsewhere: .alreadyExists
     case .notVerified: .failedPrecondition
@@ -43,7 +42,7 @@ extension BillingRefusal.Kind {
   /// The names of `parley.billing.v1.ErrorReason` without their prefix.
   var reason: String {
     switch self {
-    case .unavailable: "ENTITLEMENT_UNAVAILABLE"
+    case .unavailable, .busy: "ENTITLEMENT_UNAVAILABLE"
     case .linkedElsewhere: "CUSTOMER_LINKED_ELSEWHERE"
     case .notVerified: "CUSTOMER_NOT_VERIFIED"
     case .limited: "RATE_LIMITED_USER"
@@ -56,7 +55,7 @@ extension BillingRefusal.Kind {
   /// What the caller is told.
   var text: String {
     switch self {
-    case .unavailable: "cannot tell whether there is a subscription"
+    case .unavailable, .busy: "cannot tell whether there is a subscription"
     case .linkedElsewhere: "the customer belongs to another account"
     case .notVerified: "RevenueCat does not name this account among the customer's aliases"
     case .limited: "rate limit (user)"

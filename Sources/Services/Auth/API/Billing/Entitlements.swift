@@ -15,8 +15,6 @@ public struct Entitlements: Sendable {
     var checkPatience = Duration.seconds(2)
     /// How long RevenueCat may take when a person asks for it, or nobody waits.
     var syncPatience = Duration.seconds(10)
-    /// How long a "no" of RevenueCat's own stands before it is asked again on behalf of a call.
-    var pause = Duration.seconds(5)
     /// How often a person may have RevenueCat asked.
     var limit = RateLimit(perMinute: 10, burst: 5)
     /// Everybody is let in: for development alone.
@@ -37,14 +35,20 @@ public struct Entitlements: Sendable {
 
   /// Whether an account's subscription runs, and until when that may be remembered.
   ///
-  /// A missing one is asked of RevenueCat once before the answer is no: the webhook may be minutes behind the purchase.
+  /// A missing one is asked of RevenueCat once before the answer is no: the webhook may be minutes behind the purchase. What it answered,
+  /// or that it did not, stands for a while that grows (``AuthDomain/AskingPause``); an event, or the person's own wish, ends that.
   func check(_ user: UserID) async throws(BillingRefusal) -> (isEntitled: Bool, validUntil: Moment) {
     let now = now()
     let limit = now.advanced(by: rules.memory)
     if rules.isBypassed { return (true, limit) }
     if let until = cache.validity(of: user, at: now) { return (true, until) }
     var record = try await known(user)
-    if record.isOpen(until: limit, at: now) == nil, record.askedAt.map({ $0.advanced(by: rules.pause) <= now }) ?? true {
+    if record.isOpen(until: limit, at: now) == nil {
+      if let end = record.pause.wait(at: now) {
+        guard record.pause.hasFailed else { return (false, now) }
+        let wait = Duration.seconds(RetryAfter.seconds(until: end, from: now))
+        throw BillingRefusal(.unavailable, detail: "RevenueCat had no answer a moment ago", retryAfter: wait)
+      }
       let outcome = try await desk.ask(
         about: user, as: record.customer ?? CustomerID(user), within: rules.checkPatience, since: record)
       guard case .applied(let answered) = outcome else { return (false, now) }
@@ -73,7 +77,7 @@ public struct Entitlements: Sendable {
     switch try await desk.ask(about: user, as: record.customer ?? CustomerID(user), within: rules.syncPatience) {
     case .applied(let answered): return answered
     // What the other account has says nothing of this one.
-    case .linkedElsewhere: return try await known(user)
+    case .linkedElsewhere, .noAccount: return try await known(user)
     }
   }
 
@@ -93,7 +97,7 @@ public struct Entitlements: Sendable {
     return record
   }
 
-  /// RevenueCat bears about one question a second, for all people together.
+  /// So that no person uses up what RevenueCat bears for all.
   private func limit(_ user: UserID) async throws(BillingRefusal) {
     let (now, decision): (Moment, LimitDecision)
     do throws(PortFailure) {
@@ -107,7 +111,6 @@ public struct Entitlements: Sendable {
   }
 
   private func owner(of customer: CustomerID) async throws(BillingRefusal) -> UserID? {
-    if let named = customer.user { return named }
     do throws(DatabaseError) { return try await store.user(of: customer) } catch { throw BillingRefusal(error) }
   }
 }

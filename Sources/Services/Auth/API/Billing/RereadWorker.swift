@@ -37,6 +37,9 @@ struct RereadWorker: Sendable {
       try Task.checkCancellation()
       do throws(BillingRefusal) {
         _ = try await desk.ask(about: turn.user, as: turn.customer ?? CustomerID(turn.user), within: patience)
+      } catch  where error.kind == .busy {
+        // Not asked, so not failed: it goes to the end of the line, which moves by a question a second.
+        try await queue.giveBack(turn.user, until: now().advanced(by: error.retryAfter ?? .seconds(1)))
       } catch {
         let wait = RereadBackoff.delay(after: turn.attempts, chance: Double.random(in: 0..<1))
         try await queue.postpone(turn.user, until: now().advanced(by: wait))

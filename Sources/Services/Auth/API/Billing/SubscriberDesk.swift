@@ -9,12 +9,18 @@ internal import Synchronization
 internal import Telemetry
 
 /// Asks RevenueCat about accounts, one question at a time for each, and keeps what it answers.
+///
+/// RevenueCat bears about one question a second for a project, whoever asks. So all questions take from one bucket, and it is in the
+/// database: a bucket in each process would let as many times that through as there are copies. It costs one statement beside a
+/// request to another continent, and a refusal is remembered in the process until it ends.
 final class SubscriberDesk: Sendable {
   typealias Outcome = Result<EntitlementStore.AnswerOutcome, BillingRefusal>
 
   private let store: EntitlementStore
   private let subscribers: any SubscriberReading
   private let cache: EntitlementMemory
+  private let limits: any RateLimiting
+  private let budget: RateLimit
   private let loop: EventLoop
   private let log: Logger
   private let metrics: PrometheusRegistry
@@ -29,12 +35,15 @@ final class SubscriberDesk: Sendable {
   }
 
   init(
-    _ store: EntitlementStore, _ subscribers: any SubscriberReading, _ cache: EntitlementMemory, on loop: EventLoop, log: Logger,
+    _ store: EntitlementStore, _ subscribers: any SubscriberReading, _ cache: EntitlementMemory,
+    _ limits: any RateLimiting, _ budget: RateLimit, on loop: EventLoop, log: Logger,
     metrics: PrometheusRegistry, now: @escaping @Sendable () -> Moment
   ) {
     self.store = store
     self.subscribers = subscribers
     self.cache = cache
+    self.limits = limits
+    self.budget = budget
     self.loop = loop
     self.log = log
     self.metrics = metrics
@@ -69,34 +78,63 @@ final class SubscriberDesk: Sendable {
   }
 
   private func answer(_ question: Question, _ patience: Duration, since record: EntitlementRecord?) async -> Outcome {
-    if let record {
-      // Who read before an answer came and asks after it would ask again.
-      do throws(DatabaseError) {
-        if let known = try await store.record(of: question.user), known.askedAt != record.askedAt {
-          return .success(.applied(known))
+    do throws(DatabaseError) {
+      if let record, let known = try await store.record(of: question.user) {
+        // Who read before an answer came and asks after it would ask again.
+        guard known.pause == record.pause || !known.pause.hasFailed else {
+          return .failure(BillingRefusal(.unavailable, detail: "RevenueCat had no answer a moment ago"))
         }
-      } catch {
-        return failed(.unavailable, question, "\(error)")
+        if known.askedAt != record.askedAt { return .success(.applied(known)) }
       }
+      // RevenueCat makes a customer of whomever it is asked about.
+      guard try await store.hasAccount(question.user) else { return nobody(question) }
+    } catch {
+      return failed(.unavailable, question, "\(error)")
     }
     let startedAt = now()
+    if let refusal = await overBudget(at: startedAt) { return .failure(refusal) }
     let found: SubscriberAnswer
     do throws(PortFailure) { found = try await subscribers.subscriber(question.customer, within: patience) } catch {
-      return failed(error.kind == .cancelled ? .cancelled : .unavailable, question, error.reason)
+      guard error.kind != .cancelled else { return failed(.cancelled, question, error.reason) }
+      // What cannot be noted only means that the next call asks again.
+      try? await store.noteFailure(of: question.user, at: now())
+      return failed(.unavailable, question, error.reason)
     }
     do {
       let outcome = try await store.apply(
         found.snapshot, original: found.original, managementURL: found.managementURL, to: question.user, startedAt: startedAt,
         at: now())
       cache.forget(question.user)
-      count(outcome == .linkedElsewhere ? "linked_elsewhere" : "answered")
-      if outcome == .linkedElsewhere {
+      switch outcome {
+      case .applied: count("answered")
+      case .linkedElsewhere:
+        count("linked_elsewhere")
         log.warning("a RevenueCat customer belongs to another account", metadata: ["user": "\(question.user)"])
+      case .noAccount: return nobody(question)
       }
       return .success(outcome)
     } catch {
       return failed(.unavailable, question, "\(error)")
     }
+  }
+
+  /// Takes a question from the bucket that all share.
+  private func overBudget(at now: Moment) async -> BillingRefusal? {
+    do throws(PortFailure) {
+      guard case .refused(let until) = try await limits.take(.revenueCat, budget, at: now) else { return nil }
+      count("over_budget")
+      return BillingRefusal(
+        .busy, detail: "RevenueCat is asked as often as it bears",
+        retryAfter: .seconds(RetryAfter.seconds(until: until, from: now)))
+    } catch {
+      return BillingRefusal(error.kind == .cancelled ? .cancelled : .limiterUnavailable, detail: error.reason)
+    }
+  }
+
+  private func nobody(_ question: Question) -> Outcome {
+    count("nobody")
+    log.info("RevenueCat's answer is about nobody", metadata: ["user": "\(question.user)"])
+    return .success(.noAccount)
   }
 
   private func failed(_ kind: BillingRefusal.Kind, _ question: Question, _ detail: String) -> Outcome {

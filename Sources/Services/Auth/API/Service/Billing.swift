@@ -32,19 +32,21 @@ public struct Billing: Sendable {
     let names = Set(settings[BillingKeys.entitlements])
     let client = RevenueCatClient(
       key: key, base: settings[BillingKeys.address], over: context.outbound, clock: clock, log: context.log)
-    let store = EntitlementStore(context.database, entitlements: names)
+    let store = EntitlementStore(context.database, entitlements: names, pause: settings[BillingKeys.pause])
     let cache = EntitlementMemory()
+    let limits = SharedLimits(store: RateLimitStore(schema: "auth", context.database, loops: context.loops.loops))
+    let subscribers = RevenueCatSubscribers(
+      client: client, entitlements: names, countsSandbox: settings[BillingKeys.countsSandbox])
     let desk = SubscriberDesk(
-      store, RevenueCatSubscribers(client: client, entitlements: names), cache, on: loop, log: context.log,
+      store, subscribers, cache, limits,
+      RateLimit(perMinute: settings[BillingKeys.perMinute], burst: settings[BillingKeys.burst]), on: loop, log: context.log,
       metrics: context.metrics, now: now)
     let rules = Entitlements.Rules(
       memory: settings[BillingKeys.memory], checkPatience: settings[BillingKeys.checkTimeout],
-      syncPatience: settings[BillingKeys.timeout], pause: settings[BillingKeys.pause],
+      syncPatience: settings[BillingKeys.timeout],
       limit: RateLimit(perMinute: settings[BillingKeys.syncPerMinute], burst: settings[BillingKeys.syncBurst]),
       isBypassed: settings[BillingKeys.isBypassed])
-    entitlements = Entitlements(
-      rules: rules, store: store, desk: desk, cache: cache,
-      limits: SharedLimits(store: RateLimitStore(schema: "auth", context.database, loops: context.loops.loops)), now: now)
+    entitlements = Entitlements(rules: rules, store: store, desk: desk, cache: cache, limits: limits, now: now)
     webhook = RevenueCatWebhookRoute(
       store: store, cache: cache, secret: settings[BillingKeys.webhookSecret], log: context.log,
       metrics: context.metrics, now: now)
@@ -52,6 +54,9 @@ public struct Billing: Sendable {
       queue: RereadQueue(context.database), desk: desk, patience: settings[BillingKeys.timeout], loop: loop, log: context.log,
       now: now)
     log = context.log
+    if settings[BillingKeys.countsSandbox] {
+      log.warning("PURCHASES OF A STORE'S SANDBOX COUNT (revenuecat.sandbox): anybody can make them, and nobody pays")
+    }
     if rules.isBypassed { log.critical("EVERYBODY COUNTS AS SUBSCRIBED (entitlementBypass): never where anybody pays") }
   }
 

@@ -20,6 +20,17 @@ public enum BillingKeys {
   public static let entitlements = ConfigurationKey<[String]>(
     "revenuecat.entitlements", default: [],
     "The names of the entitlements that open the service, separated by commas; empty for any.")
+  /// Whether what was bought in a sandbox counts.
+  public static let countsSandbox = ConfigurationKey<Bool>(
+    "revenuecat.sandbox", default: false,
+    "Whether purchases of a store's sandbox, where nobody pays, open the service: for tests, and while a store reviews the app.")
+  /// Questions a minute for everybody.
+  public static let perMinute = ConfigurationKey<Int>(
+    "revenuecat.perMin", default: 60, in: 1...1_000_000,
+    "How often a minute RevenueCat is asked, for all people and by all copies together: it bears about one question a second.")
+  /// The burst of questions for everybody.
+  public static let burst = ConfigurationKey<Int>(
+    "revenuecat.burst", default: 30, in: 1...1_000_000, "The same at once.")
   /// The time for a question that a call waits for.
   public static let checkTimeout = ConfigurationKey<Duration>(
     "revenuecat.checkTimeout", default: .seconds(2), in: .milliseconds(100) ... .seconds(30),
@@ -35,7 +46,8 @@ public enum BillingKeys {
   /// How long a no stands.
   public static let pause = ConfigurationKey<Duration>(
     "entitlementPause", default: .seconds(5), in: .zero ... .seconds(600),
-    "How long RevenueCat is not asked again for a person of whom it has just said that there is no subscription.")
+    "How long RevenueCat is not asked again for a person of whom it has just said that there is no subscription, or had no answer; doubled each time, up to 15 minutes, and a minute without an answer."
+  )
   /// Questions a minute for a person.
   public static let syncPerMinute = ConfigurationKey<Int>(
     "entitlementSync.perMin", default: 10, in: 1...1_000_000,
@@ -50,7 +62,8 @@ public enum BillingKeys {
 
   /// All of them, in the order of documentation.
   static let all: [any ConfigurationKeyDeclaration] = [
-    apiKey, webhookSecret, address, entitlements, checkTimeout, timeout, memory, pause, syncPerMinute, syncBurst,
+    apiKey, webhookSecret, address, entitlements, countsSandbox, perMinute, burst, checkTimeout, timeout, memory, pause,
+    syncPerMinute, syncBurst,
     isBypassed,
   ]
 
@@ -62,6 +75,10 @@ public enum BillingKeys {
     }
     guard settings[apiKey] != nil else { return findings }
     if settings[webhookSecret] == nil { findings.append(.warning(webhookSecret, "not set: RevenueCat's webhooks get 500")) }
+    if settings[countsSandbox] {
+      findings.append(
+        .warning(countsSandbox, "purchases of a store's sandbox open the service: anybody can make them, and nobody pays"))
+    }
     if settings[entitlements].isEmpty {
       findings.append(.warning(entitlements, "not set: every entitlement of the RevenueCat project opens the service"))
     }

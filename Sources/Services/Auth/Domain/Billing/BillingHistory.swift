@@ -33,7 +33,7 @@ public struct BillingHistory: Sendable {
   ///
   /// - Parameters:
   ///   - events: All that are known of those concerned, in any order; the same one may be there twice.
-  ///   - links: The accounts that customers are linked to.
+  ///   - links: The accounts that customers are: by their own ids, where there is such an account, and by what they are linked to.
   ///   - entitlements: The names of the entitlements that count; empty for any.
   public init(_ events: [BillingEvent], links: [CustomerID: UserID] = [:], entitlements: Set<String> = []) {
     self.events = Dictionary(events.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first }).values
@@ -44,7 +44,7 @@ public struct BillingHistory: Sendable {
 
   /// Whose a customer is.
   public func party(_ customer: CustomerID) -> Party {
-    (customer.user ?? links[customer]).map(Party.user) ?? .customer(customer)
+    links[customer].map(Party.user) ?? .customer(customer)
   }
 
   /// Whose an event is: the account that the first of its ids with an account has; without one, the customer's that it names.

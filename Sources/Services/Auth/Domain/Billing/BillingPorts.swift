@@ -38,6 +38,8 @@ public struct BillingRefusal: Error, Sendable, Hashable, CustomStringConvertible
     case notVerified
     /// RevenueCat was asked too often for the account.
     case limited
+    /// RevenueCat is asked as often as it bears, for all people together.
+    case busy
     /// Nobody could say whether a limit was reached.
     case limiterUnavailable
     /// A field is missing or out of its bounds.

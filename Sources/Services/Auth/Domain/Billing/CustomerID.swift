@@ -18,8 +18,12 @@ public struct CustomerID: Sendable, Hashable, Comparable, CustomStringConvertibl
   /// The customer that an account is, once its app has signed in to RevenueCat.
   public init(_ user: UserID) { text = user.description }
 
-  /// The account that the id itself names, or nil.
-  public var user: UserID? { UserID(text) }
+  /// The account whose own id it would be, written as accounts write theirs; nil for any other text. Whether there is such an
+  /// account is another question: an app of before may have given its people UUIDs, too.
+  public var user: UserID? {
+    guard let user = UserID(text), user.description == text else { return nil }
+    return user
+  }
 
   /// The id.
   public var description: String { text }

@@ -10,6 +10,8 @@ public struct EntitlementRecord: Sendable, Hashable {
   public var checkedAt: Moment?
   /// When RevenueCat was asked last and answered; nil when never.
   public var askedAt: Moment?
+  /// What keeps calls from asking RevenueCat.
+  public var pause = AskingPause()
 
   /// A record from its parts.
   public init(

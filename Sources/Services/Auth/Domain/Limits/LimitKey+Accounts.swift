@@ -11,6 +11,9 @@ extension LimitKey {
   /// The bucket of an account for questions that RevenueCat is asked.
   public static func billing(of user: UserID) -> LimitKey { LimitKey(text: "billing:\(user)") }
 
+  /// The one bucket of all questions that RevenueCat is asked, by whichever copy of the service.
+  public static let revenueCat = LimitKey(text: "revenuecat")
+
   /// The bucket of a session for refreshes.
   public static func refresh(of session: SessionID) -> LimitKey { LimitKey(text: "refresh:\(session)") }
 

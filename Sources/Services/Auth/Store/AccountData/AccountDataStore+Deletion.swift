@@ -93,7 +93,14 @@ extension AccountDataStore {
         """
         update auth.session set device_name = '', platform = '', app_version = '', last_address = '' where user_id = \(user)
         """,
-        "delete from auth.entitlement where user_id = \(user)", "delete from auth.subscription_snapshot where user_id = \(user)",
+        // Before they are gone: what comes for these ids later must be known for what it is.
+        """
+        insert into auth.forgotten_customer (hash)
+        select sha256(convert_to(id, 'UTF8'))
+        from (select \(user)::text as id union select customer_id from auth.customer_lookup where user_id = \(user)) as ids
+        on conflict (hash) do nothing
+        """, "delete from auth.entitlement where user_id = \(user)",
+        "delete from auth.subscription_snapshot where user_id = \(user)",
         "delete from auth.customer_lookup where user_id = \(user)",
         "delete from auth.provider_grant where user_id = \(user)", "delete from auth.idempotency where user_id = \(user)",
         "delete from auth.rate_limit where key = any(\(LimitKey.all(of: person.user).map(\.text)))",
@@ -104,10 +111,10 @@ extension AccountDataStore {
       Self.kept("sessions", Int64(changed[1]), AccountRecords.sessionsKept),
       Self.kept("activity", activity, AccountRecords.activityKept),
       Self.kept("cloud_tokens", tokens, AccountRecords.tokensKept),
-      AccountWork.Count("entitlements", deleted: Int64(changed[2])),
-      AccountWork.Count("subscriptions", deleted: Int64(changed[3])),
-      AccountWork.Count("customers", deleted: Int64(changed[4])), Self.kept("purchases", events, AccountRecords.eventsKept),
-      AccountWork.Count("grants", deleted: Int64(changed[5])), AccountWork.Count("exports", deleted: exports),
+      AccountWork.Count("entitlements", deleted: Int64(changed[3])),
+      AccountWork.Count("subscriptions", deleted: Int64(changed[4])),
+      AccountWork.Count("customers", deleted: Int64(changed[5])), Self.kept("purchases", events, AccountRecords.eventsKept),
+      AccountWork.Count("grants", deleted: Int64(changed[6])), AccountWork.Count("exports", deleted: exports),
       AccountWork.Count("jobs", deleted: Int64(jobs)),
       Self.kept("deletions", 1, AccountRecords.deletionsKept),
     ].filter { $0.deleted > 0 || $0.held > 0 }

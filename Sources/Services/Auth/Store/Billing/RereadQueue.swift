@@ -31,6 +31,15 @@ public struct RereadQueue: Sendable {
     return rows.map { Turn(user: UserID($0), customer: $1.flatMap { CustomerID($0) }, attempts: Int($2)) }
   }
 
+  /// Puts an account's turn off that was not used: it counts as no attempt.
+  public func giveBack(_ user: UserID, until moment: Moment) async throws(DatabaseError) {
+    try await database.execute(
+      """
+      update auth.entitlement set reread_due_at = \(Timestamp(moment)), reread_attempts = greatest(0, reread_attempts - 1)
+      where user_id = \(UUID(user)) and reread_due_at is not null
+      """)
+  }
+
   /// Puts an account's turn off.
   public func postpone(_ user: UserID, until moment: Moment) async throws(DatabaseError) {
     try await database.execute(

@@ -109,16 +109,50 @@ extension AuthMigrations {
       return touched;
     end $$;
 
+    -- Of an event that is about the leaver alone, the id and the type stay. One that is about others as well (purchases that were
+    -- handed on) loses the leaver's ids and what was posted.
     create function auth.forget_webhook_events(leaver uuid) returns bigint
     language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-    declare touched bigint;
+    declare
+      touched bigint;
+      ids text[] := leaver::text || coalesce(
+        (select array_agg(customer_id collate "default") from auth.customer_lookup where user_id = leaver), '{}');
     begin
       if not exists (select from auth.account where user_id = leaver and deleting_at is not null) then
         raise exception 'the account is not being deleted' using errcode = 'insufficient_privilege';
       end if;
-      update auth.webhook_event set body = ''::bytea
-      where all_customers && (
-        select array_agg(customer_id collate "default") || leaver::text from auth.customer_lookup where user_id = leaver);
+      with event as (
+        select event_id, customers, transferred_from, transferred_to,
+          case type
+            when 'TRANSFER' then not transferred_from || transferred_to <@ ids
+            -- The account's that the first of its ids with an account has.
+            else coalesce((
+              select id <> all (ids) from unnest(customers) with ordinality as named (id, place)
+              where id = any (ids) or exists (select from auth.customer_lookup where customer_id = id)
+                or exists (
+                  select from auth.account where user_id =
+                    case when id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then id::uuid end)
+              order by place limit 1), false)
+          end as is_shared
+        from auth.webhook_event where all_customers && ids
+      ), rest as (
+        select event_id, is_shared,
+          array(select id from unnest(customers) with ordinality as t (id, place)
+            where is_shared and id <> all (ids) order by place) as customers,
+          array(select id from unnest(transferred_from) with ordinality as t (id, place)
+            where is_shared and id <> all (ids) order by place) as transferred_from,
+          array(select id from unnest(transferred_to) with ordinality as t (id, place)
+            where is_shared and id <> all (ids) order by place) as transferred_to
+        from event
+      )
+      update auth.webhook_event as event set
+        customers = rest.customers, transferred_from = rest.transferred_from, transferred_to = rest.transferred_to, body = '',
+        is_sandbox = is_sandbox and is_shared, occurred_at = case when is_shared then occurred_at end,
+        product_id = case when is_shared then product_id else '' end,
+        entitlements = case when is_shared then entitlements else '{}' end,
+        expires_at = case when is_shared then expires_at end, grace_until = case when is_shared then grace_until end,
+        period = case when is_shared then period else '' end, reason = case when is_shared then reason else '' end
+      from rest where rest.event_id = event.event_id;
       get diagnostics touched = row_count;
       return touched;
     end $$;

@@ -48,10 +48,12 @@ public struct ProviderNoticeStore: Sendable {
           """) == 1
       guard isNew else { return .repeated }
       guard notice.action != nil else { return .taken(users: [], ended: []) }
+      // Locked, so that a deletion that ends meanwhile waits, and then takes along what is noted here.
       let rows: [(UUID, String)] = try await transaction.rows(
         """
         select user_id, app from auth.identity_lookup
         where app = any(\(apps)) and provider = \(notice.provider.rawValue) and subject = \(notice.subject) order by user_id
+        for share
         """)
       var ending: [(user: UserID, session: UUID)] = []
       for (id, app) in rows {

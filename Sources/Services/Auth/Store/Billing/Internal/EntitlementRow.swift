@@ -3,12 +3,25 @@ internal import PostgreSQL
 
 /// A row of `auth.entitlement`.
 enum EntitlementRow {
-  /// Makes sure that there is a row and locks it until the transaction ends.
-  static func lock(_ user: UserID, at now: Moment, on transaction: Transaction) async throws(DatabaseError) {
+  /// Makes sure that there is a row, if there is such an account and it is not being deleted, and locks both until the transaction ends.
+  ///
+  /// - Returns: Whether there is.
+  static func lock(_ user: UserID, on transaction: Transaction) async throws(DatabaseError) -> Bool {
     try await transaction.execute(
       """
-      insert into auth.entitlement as known (user_id, checked_at) values (\(UUID(user)), \(Timestamp(now)))
+      insert into auth.entitlement as known (user_id)
+      select user_id from auth.account where user_id = \(UUID(user)) and deleting_at is null for share
       on conflict (user_id) do update set checked_at = known.checked_at
+      """) == 1
+  }
+
+  /// Notes for how long calls do not have RevenueCat asked.
+  static func pause(_ pause: AskingPause, of user: UserID, on transaction: Transaction) async throws(DatabaseError) {
+    try await transaction.execute(
+      """
+      update auth.entitlement set ask_attempts = \(Int32(clamping: pause.attempts)),
+        ask_pause_until = \(pause.endsAt.map { Timestamp($0) }), ask_has_failed = \(pause.hasFailed)
+      where user_id = \(UUID(user))
       """)
   }
 
@@ -31,23 +44,28 @@ enum EntitlementRow {
     let row: Row? = try await runner.row(
       """
       select product_id, ends_at, grace_until, is_trial, has_billing_issue, will_renew, management_url, customer_id, checked_at,
-        asked_at
+        asked_at, ask_attempts, ask_pause_until, ask_has_failed
       from auth.entitlement where user_id = \(UUID(user))
       """)
     return row?.record
   }
 
   private struct Row: RowDecodable {
-    let record: EntitlementRecord
+    private(set) var record: EntitlementRecord
 
     init(_ row: PostgreSQL.Row) throws(DatabaseError) {
       let endsAt: Timestamp? = try row.decode(at: 1)
       let customer: String? = try row.decode(at: 7)
+      let checkedAt: Timestamp? = try row.decode(at: 8)
       let askedAt: Timestamp? = try row.decode(at: 9)
+      let pausedUntil: Timestamp? = try row.decode(at: 11)
       record = EntitlementRecord(
         subscription: try endsAt.map { endsAt throws(DatabaseError) in try SnapshotRow.subscription(row, endsAt: endsAt) },
         managementURL: try row.decode(at: 6), customer: customer.flatMap { CustomerID($0) },
-        checkedAt: Moment(try row.decode(Timestamp.self, at: 8)), askedAt: askedAt.map { Moment($0) })
+        checkedAt: checkedAt.map { Moment($0) }, askedAt: askedAt.map { Moment($0) })
+      record.pause = AskingPause(
+        attempts: Int(try row.decode(Int32.self, at: 10)), endsAt: pausedUntil.map { Moment($0) },
+        hasFailed: try row.decode(at: 12))
     }
   }
 }

@@ -3,6 +3,18 @@ internal import PostgreSQL
 
 /// A row of `auth.webhook_event`.
 enum EventRow {
+  /// Keeps an event by its id and its type alone.
+  ///
+  /// - Returns: Whether it is new.
+  static func insert(_ id: String, _ type: String, _ now: Moment, on transaction: Transaction) async throws(DatabaseError) -> Bool
+  {
+    try await transaction.execute(
+      """
+      insert into auth.webhook_event (event_id, type, received_at) values (\(id), \(type), \(Timestamp(now)))
+      on conflict (event_id) do nothing
+      """) == 1
+  }
+
   /// - Returns: Whether it is new.
   static func insert(
     _ event: BillingEvent, _ body: [UInt8], _ now: Moment, on transaction: Transaction
