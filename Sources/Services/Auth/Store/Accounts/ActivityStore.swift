@@ -21,9 +21,13 @@ public struct ActivityStore: Sendable {
     self.patience = patience
   }
 
-  /// Adds an entry; it is durable when this returns.
+  /// Adds an entry; it is durable when this returns. Of an account that is gone by then nothing is noted: it would stay.
   public func add(_ activity: Activity) async throws(DatabaseError) {
-    try await database.execute(Self.insert(activity), deadline: MonotonicInstant.now().advanced(by: patience))
+    try await database.execute(
+      """
+      insert into auth.activity (\(part: ActivityRow.columns))
+      select \(part: Self.values(activity)) from auth.account where user_id = \(UUID(activity.user)) for share
+      """, deadline: MonotonicInstant.now().advanced(by: patience))
   }
 
   /// The entries of an account, the latest first.
@@ -44,13 +48,14 @@ public struct ActivityStore: Sendable {
 
   /// The statement that adds an entry, for transactions that must not go without.
   static func insert(_ activity: Activity) -> Query {
+    "insert into auth.activity (\(part: ActivityRow.columns)) values (\(part: values(activity)))"
+  }
+
+  private static func values(_ activity: Activity) -> Query {
     """
-    insert into auth.activity (
-      user_id, id, at, app, action, outcome, reason, session_id, client_address, request_id, actor, note)
-    values (
-      \(UUID(activity.user)), \(UUID.v7(at: Timestamp(activity.at))), \(Timestamp(activity.at)), \(activity.app),
-      \(activity.action), \(activity.outcome.rawValue), \(activity.reason), \(activity.session.map { UUID($0) }),
-      \(activity.address), \(activity.requestID), \(activity.actor), \(activity.note))
+    \(UUID(activity.user)), \(UUID.v7(at: Timestamp(activity.at))), \(Timestamp(activity.at)), \(activity.app),
+    \(activity.action), \(activity.outcome.rawValue), \(activity.reason), \(activity.session.map { UUID($0) }),
+    \(activity.address), \(activity.requestID), \(activity.actor), \(activity.note)
     """
   }
 }

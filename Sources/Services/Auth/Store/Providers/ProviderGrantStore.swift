@@ -64,7 +64,7 @@ public struct ProviderGrantStore: Sendable {
       insert into auth.provider_grant as known (user_id, provider, client_id, sealed_code, code_expires_at, code_due_at)
       select user_id, \(grant.provider.rawValue), \(grant.clientID), \(sealed),
         \(Timestamp(now.advanced(by: ProviderGrant.codeLifetime))), \(Timestamp(now))
-      from auth.account where user_id = \(UUID(grant.user))
+      from auth.account where user_id = \(UUID(grant.user)) and deleting_at is null for share
       on conflict (user_id, provider, client_id) do update set sealed_code = excluded.sealed_code,
         code_expires_at = excluded.code_expires_at, code_due_at = excluded.code_due_at
       """, deadline: MonotonicInstant.now().advanced(by: patience))

@@ -9,9 +9,9 @@ internal import PostgreSQL
 enum CustomerLinks {
   /// Whose some ids are.
   struct Owners: Sendable {
-    /// The accounts, locked against their deletion until the transaction ends.
+    /// The accounts, locked against their deletion until the transaction ends; also by their own ids.
     var users: [CustomerID: UserID] = [:]
-    /// The ids that name somebody who is gone, or about to be.
+    /// The ids that name somebody who is gone, or about to be. They may have an account by now, and are not written down all the same.
     var forgotten: Set<CustomerID> = []
   }
 
@@ -42,11 +42,10 @@ enum CustomerLinks {
     let open = try await lockAccounts(Array(Set(found.lazy.filter { !$0.isLeaving }.map(\.user))), on: transaction)
     var owners = Owners()
     for row in found where open.contains(row.user) { owners.users[row.customer] = row.user }
-    let ids = Set(customers).subtracting(owners.users.keys).map(\.text)
-    guard !ids.isEmpty else { return owners }
+    for user in open { owners.users[CustomerID(user)] = user }
     let gone: [String] = try await transaction.rows(
       """
-      select id from unnest(\(ids)) as t (id)
+      select id from unnest(\(Set(customers).map(\.text))) as t (id)
       where exists (select from auth.forgotten_customer where hash = sha256(convert_to(id, 'UTF8')))
       """)
     owners.forgotten = Set(gone.compactMap { CustomerID($0) })
@@ -127,19 +126,10 @@ enum CustomerLinks {
   ) async throws(DatabaseError) -> Link {
     // Only ids of accounts that exist are ours; another system's UUID is a customer's like any other.
     let owners = try await owners(of: [customer], on: transaction)
-    if let owner = owners.users[customer] {
-      return Link(isOurs: owner == user, mayBeKept: !(try await isForgotten(customer, on: transaction)))
-    }
     let mayBeKept = !owners.forgotten.contains(customer)
+    if let owner = owners.users[customer] { return Link(isOurs: owner == user, mayBeKept: mayBeKept) }
     try await insert(customer, user, at: now, on: transaction)
     return Link(isOurs: try await users(of: [customer], on: transaction)[customer] == user, mayBeKept: mayBeKept)
-  }
-
-  private static func isForgotten(_ customer: CustomerID, on transaction: Transaction) async throws(DatabaseError) -> Bool {
-    try await transaction.value(
-      """
-      select exists (select from auth.forgotten_customer where hash = sha256(convert_to(\(customer.text), 'UTF8')))
-      """) ?? false
   }
 
   /// The purchases were handed on, and so are the customers that no account's own id names.

@@ -1,6 +1,7 @@
 internal import AuthDomain
 
-/// What is kept of an event that is about an account: of the ids in it only those that are the account's, or become so.
+/// What is kept of an event that is about an account: of the ids in it only those that are the account's, or become so. In the place of
+/// an id that must not be written down, though it is the account's by now, stands the account's own.
 struct KeptEvent: Sendable {
   /// The event, as far as it is kept.
   let event: BillingEvent
@@ -16,21 +17,33 @@ struct KeptEvent: Sendable {
     // A test names a customer that does not exist.
     guard event.type != "TEST" else { return nil }
     func isOwned(_ customer: CustomerID) -> Bool { owners.users[customer] != nil }
-    func mayBeLinked(_ customer: CustomerID) -> Bool { isOwned(customer) || !owners.forgotten.contains(customer) }
-    var kept = event
+    func kept(_ customers: [CustomerID], linking: Bool) -> [CustomerID] {
+      var kept: [CustomerID] = []
+      for customer in customers {
+        let isForgotten = owners.forgotten.contains(customer)
+        guard let user = owners.users[customer] else {
+          if linking, !isForgotten { kept.append(customer) }
+          continue
+        }
+        let named = isForgotten ? CustomerID(user) : customer
+        if !isForgotten || !kept.contains(named) { kept.append(named) }
+      }
+      return kept
+    }
+    var known = event
     if event.meaning == .transfers {
       guard event.allCustomers.contains(where: isOwned) else { return nil }
       // Whom nobody knows becomes the taker's; without one taker it stays nobody's.
       let hasTaker = Set(event.transferredTo.compactMap { owners.users[$0] }).count == 1
-      kept.customers = []
-      kept.transferredFrom = event.transferredFrom.filter(hasTaker ? mayBeLinked : isOwned)
-      kept.transferredTo = event.transferredTo.filter(hasTaker ? mayBeLinked : isOwned)
+      known.customers = []
+      known.transferredFrom = kept(event.transferredFrom, linking: hasTaker)
+      known.transferredTo = kept(event.transferredTo, linking: hasTaker)
     } else {
       guard event.customers.contains(where: isOwned) else { return nil }
-      kept.customers = event.customers.filter(mayBeLinked)
-      (kept.transferredFrom, kept.transferredTo) = ([], [])
+      known.customers = kept(event.customers, linking: true)
+      (known.transferredFrom, known.transferredTo) = ([], [])
     }
-    self.event = kept
-    isWhole = kept == event
+    self.event = known
+    isWhole = known == event
   }
 }
