@@ -48,6 +48,11 @@ key_encryption_key() {
   printf '%s\n' "$file"
 }
 
+# Who may ask an RPC service of auth's.
+asking() { # SERVICE
+  printf '%s' "$1=spiffe://parley/demo,$1=spiffe://parley/onboarding"
+}
+
 # The settings of one copy. Keys and defaults: `parley-auth serve --help` and /etc/parley/auth.env.
 auth_environment() { # NAME H2C-PORT TLS-PORT ADMIN-PORT
   printf '%s\n' \
@@ -58,7 +63,7 @@ auth_environment() { # NAME H2C-PORT TLS-PORT ADMIN-PORT
     "PARLEY_AUTH_TLS_CLIENT_CA=$LOCAL/tls/ca.pem" \
     "PARLEY_AUTH_TLS_CLIENT_CERTIFICATES=optional" \
     "PARLEY_AUTH_TLS_ADMIN_IDENTITIES=spiffe://parley/operator" \
-    "PARLEY_AUTH_TLS_CLIENT_IDENTITIES=spiffe://parley/demo,spiffe://parley/onboarding" \
+    "PARLEY_AUTH_TLS_CLIENT_IDENTITIES=$(asking SessionDirectoryService),$(asking EntitlementDirectoryService)" \
     "PARLEY_AUTH_ACCOUNT_DATA_SERVICES=onboarding=https://localhost:$(port_of "$STATE/onboarding.port.last" tls)" \
     "PARLEY_AUTH_ACCOUNT_DATA_CLIENT_CERTIFICATE=$LOCAL/tls/auth.pem" \
     "PARLEY_AUTH_ACCOUNT_DATA_CLIENT_KEY=$LOCAL/tls/auth-key.pem" \
@@ -160,7 +165,7 @@ onboarding_environment() { # NAME H2C-PORT TLS-PORT ADMIN-PORT
     "PARLEY_ONBOARDING_TLS_CLIENT_CA=$LOCAL/tls/ca.pem" \
     "PARLEY_ONBOARDING_TLS_CLIENT_CERTIFICATES=optional" \
     "PARLEY_ONBOARDING_TLS_ADMIN_IDENTITIES=spiffe://parley/operator" \
-    "PARLEY_ONBOARDING_TLS_CLIENT_IDENTITIES=spiffe://parley/auth" \
+    "PARLEY_ONBOARDING_TLS_CLIENT_IDENTITIES=AccountDataService=spiffe://parley/auth" \
     "PARLEY_ONBOARDING_ADMIN_LISTEN=127.0.0.1:$4" \
     "PARLEY_ONBOARDING_PORT_FILE=$STATE/$1.port" \
     "PARLEY_ONBOARDING_DATABASE_URL=$(database_url parley_onboarding)" \

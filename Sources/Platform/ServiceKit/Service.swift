@@ -52,6 +52,8 @@ extension Service {
       + LargeRequestNeeds(largestRequests, besides: settings[StandardKeys.maxRequestBytes]).findings(
         RPCServerConfiguration(settings))
       + LimitRelations(RPCServerConfiguration(settings)).findings
+      + ServiceCaller.findings(
+        settings[StandardKeys.tlsClientIdentities], StandardKeys.tlsClientIdentities, for: services)
       + MethodPolicies.findings(services, and: limits, settings[StandardKeys.rateLimits]) + check(settings)
   }
 }

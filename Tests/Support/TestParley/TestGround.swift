@@ -76,7 +76,8 @@ struct TestGround: Sendable {
     return [
       "LISTEN": "127.0.0.1:0", "TLS_LISTEN": "127.0.0.1:0", "TLS_CERTIFICATE": "\(folder)/server.pem",
       "TLS_KEY": "\(folder)/server-key.pem", "TLS_CLIENT_CA": "\(folder)/ca.pem", "TLS_CLIENT_CERTIFICATES": "optional",
-      "TLS_CLIENT_IDENTITIES": identity, "DATABASE_URL": url, "OIDC_CLIENT_IDS": TestGoogle.audience,
+      "TLS_CLIENT_IDENTITIES": "SessionDirectoryService=\(identity),EntitlementDirectoryService=\(identity)", "DATABASE_URL": url,
+      "OIDC_CLIENT_IDS": TestGoogle.audience,
       "GOOGLE_SA_JSON": JSONValue.object(account).description, "JWKS_URL": keySetURL, "LOOPS": "1",
       "OUTBOUND_CA_FILE": "\(folder)/ca.pem", "KEY_ENCRYPTION_KEY": sealing, "SESSION_ISSUER": TestParley.issuer,
       "DRAIN_TIMEOUT": "2s", "REVENUECAT_API_KEY": "sk_test", "REVENUECAT_URL": "https://127.0.0.1:1",
@@ -86,13 +87,16 @@ struct TestGround: Sendable {
   }
 
   /// What another service is told of the auth service, without `PARLEY_<SERVICE>_`.
-  func peerEnvironment(jwks: String, _ issuer: String) -> [String: String] {
-    [
+  func peerEnvironment<S: Service>(of service: S.Type, jwks: String, _ issuer: String) -> [String: String] {
+    // Whoever shows the services' certificate may call all that is for services.
+    let callers = ServiceCaller.services(among: S.services).map { "\($0)=\(Self.identity)" }
+    return [
       "AUTH_ADDRESS": "https://127.0.0.1:\(served.address.port ?? 0)", "JWKS_URL": jwks, "SESSION_ISSUER": issuer,
       "OUTBOUND_CA_FILE": "\(folder)/ca.pem", "AUTH_CLIENT_CERTIFICATE": "\(folder)/client.pem",
       "AUTH_CLIENT_KEY": "\(folder)/client-key.pem", "TLS_LISTEN": "127.0.0.1:0",
       "TLS_CERTIFICATE": "\(folder)/server.pem", "TLS_KEY": "\(folder)/server-key.pem", "TLS_CLIENT_CA": "\(folder)/ca.pem",
-      "TLS_CLIENT_CERTIFICATES": "optional", "TLS_CLIENT_IDENTITIES": Self.identity,
+      "TLS_CLIENT_CERTIFICATES": "optional",
+      "TLS_CLIENT_IDENTITIES": callers.joined(separator: ","),
     ]
   }
 

@@ -149,7 +149,7 @@ public struct TestParley: Sendable {
   ) async throws -> [String: String] {
     var environment = ["LISTEN": "127.0.0.1:0", "LOOPS": "1", "DRAIN_TIMEOUT": "2s"]
     if S.name != AuthAPI.AuthService.name {
-      environment.merge(ground.peerEnvironment(jwks: "\(authAddress)/.well-known/jwks.json", Self.issuer)) { $1 }
+      environment.merge(ground.peerEnvironment(of: service, jwks: "\(authAddress)/.well-known/jwks.json", Self.issuer)) { $1 }
       if !S.migrations.isEmpty { environment["DATABASE_URL"] = try await ground.database.prepare(S.name, S.migrations) }
     }
     return environment.merging(changes) { $1 }

@@ -48,9 +48,10 @@ enum StandardChecks {
 
   private static func clients(_ settings: Settings) -> [ConfigurationFinding] {
     guard settings[StandardKeys.tlsClientCA] == nil else { return [] }
-    return [StandardKeys.tlsClientIdentities, StandardKeys.tlsAdminIdentities].filter { !settings[$0].isEmpty }.map {
-      .error(StandardKeys.tlsClientCA, "must be set when \($0.name) is: nothing else proves an identity")
-    }
+    var needed: [String] = []
+    if !settings[StandardKeys.tlsClientIdentities].isEmpty { needed.append(StandardKeys.tlsClientIdentities.name) }
+    if !settings[StandardKeys.tlsAdminIdentities].isEmpty { needed.append(StandardKeys.tlsAdminIdentities.name) }
+    return needed.map { .error(StandardKeys.tlsClientCA, "must be set when \($0) is: nothing else proves an identity") }
   }
 
   private static func database(_ url: String, _ key: any ConfigurationKeyDeclaration) -> [ConfigurationFinding] {

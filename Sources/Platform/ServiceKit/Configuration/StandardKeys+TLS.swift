@@ -14,9 +14,10 @@ extension StandardKeys {
     "tls.clientCertificates", default: .required,
     "With tls.clientCa: whether every client must show a certificate, or may.")
   /// Which clients may call methods of SERVICE access.
-  public static let tlsClientIdentities = ConfigurationKey<[ClientIdentity]>(
+  public static let tlsClientIdentities = ConfigurationKey<[ServiceCaller]>(
     "tls.clientIdentities", default: [],
-    "The identities in client certificates that may call methods of SERVICE access; needs tls.clientCa.")
+    "Which identities in client certificates may call methods of SERVICE access, service by service: SessionDirectoryService=spiffe://parley/onboarding,…; needs tls.clientCa."
+  )
   /// Which clients may call methods of ADMIN access.
   public static let tlsAdminIdentities = ConfigurationKey<[ClientIdentity]>(
     "tls.adminIdentities", default: [],

@@ -80,7 +80,7 @@ struct ClientIdentityTests {
     }
   }
 
-  private static let allowed = ["tls.clientIdentities": "spiffe://parley/billing, notes.internal"]
+  private static let allowed = ["tls.clientIdentities": "PeerService=spiffe://parley/billing, PeerService=notes.internal"]
 
   @Test("A client gets as far as its certificate allows", arguments: Caller.all)
   func caller(_ caller: Caller) async throws {
@@ -143,6 +143,19 @@ struct ClientIdentityTests {
       guard case .failure(let error) = refused else { throw TimedOut("somebody was let in") }
       #expect(error.code == .permissionDenied && error.reason == "CLIENT_IDENTITY_REFUSED")
     }
+  }
+
+  @Test(
+    "An identity for an RPC service that is not there is a wrong configuration, and one that lacks for another is told (AF-05)")
+  func elsewhere() throws {
+    let files = try TLSFiles(authority.server(), clientRoots: clients.certificate)
+    let other = ["tls.clientIdentities": "OtherService=spiffe://parley/billing"]
+    let findings = PeerService.findings(try files.settings(other))
+    #expect(
+      findings.contains { $0.key == "tls.clientIdentities" && $0.severity == .error && $0.message.contains("OtherService") })
+    #expect(
+      findings.contains { $0.key == "tls.clientIdentities" && $0.severity == .warning && $0.message.contains("PeerService") })
+    #expect(PeerService.findings(try files.settings(Self.allowed)).allSatisfy { $0.key != "tls.clientIdentities" })
   }
 
   @Test("The access log has the identity, or else the common name")

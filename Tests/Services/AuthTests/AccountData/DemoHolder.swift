@@ -54,7 +54,8 @@ final class DemoHolder: Sendable {
       environment: [
         "PARLEY_DEMO_LISTEN": "127.0.0.1:0", "PARLEY_DEMO_TLS_LISTEN": "127.0.0.1:\(port)", "PARLEY_DEMO_LOOPS": "1",
         "PARLEY_DEMO_TLS_CERTIFICATE": "\(authority)/cert.pem", "PARLEY_DEMO_TLS_KEY": "\(authority)/key.pem",
-        "PARLEY_DEMO_TLS_CLIENT_CA": "\(authority)/ca.pem", "PARLEY_DEMO_TLS_CLIENT_IDENTITIES": AccountDataWorld.identity,
+        "PARLEY_DEMO_TLS_CLIENT_CA": "\(authority)/ca.pem",
+        "PARLEY_DEMO_TLS_CLIENT_IDENTITIES": "AccountDataService=\(AccountDataWorld.identity)",
         "PARLEY_DEMO_NOTES": folder, "PARLEY_DEMO_DRAIN_TIMEOUT": "2s",
       ])
     let instance = try await ServiceInstance.start(

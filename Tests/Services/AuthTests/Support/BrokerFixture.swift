@@ -148,7 +148,9 @@ struct BrokerFixture: Sendable {
       "PARLEY_AUTH_TLS_CERTIFICATE": "\(database.directory)/cert.pem", "PARLEY_AUTH_TLS_KEY": "\(database.directory)/key.pem",
       "PARLEY_AUTH_DATABASE_URL": database.servingURL, "PARLEY_AUTH_OIDC_CLIENT_IDS": FakeGoogle.clientID,
       "PARLEY_AUTH_GOOGLE_SA_JSON": try FakeGoogle.serviceAccount(tokenURI: "\(server.url)/token"),
-      "PARLEY_AUTH_TLS_CLIENT_IDENTITIES": "spiffe://parley/notes", "PARLEY_AUTH_APPLE_JWKS_URL": "\(server.url)/apple",
+      "PARLEY_AUTH_TLS_CLIENT_IDENTITIES":
+        "SessionDirectoryService=spiffe://parley/notes,EntitlementDirectoryService=spiffe://parley/notes",
+      "PARLEY_AUTH_APPLE_JWKS_URL": "\(server.url)/apple",
       "PARLEY_AUTH_JWKS_URL": "\(server.url)/certs", "PARLEY_AUTH_LOOPS": "2", "PARLEY_AUTH_TRUSTED_PROXIES": "127.0.0.0/8",
       "PARLEY_AUTH_KEY_ENCRYPTION_KEY": "a2V5LWVuY3J5cHRpb24ta2V5LW9mLXRoZS10ZXN0cyE=", "PARLEY_AUTH_LOG_LEVEL": "trace",
       "PARLEY_AUTH_DRAIN_TIMEOUT": "2s",

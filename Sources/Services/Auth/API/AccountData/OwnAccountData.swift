@@ -4,7 +4,8 @@ internal import PostgreSQL
 internal import RPC
 internal import ServiceKit
 
-/// What this service keeps of people, as every service hands it out, deletes and counts it.
+/// What this service keeps of people, as every service hands it out, deletes and counts it: for the work of its own process. Over RPC
+/// nobody asks this service for it, and nobody may.
 struct OwnAccountData: AccountDataHolding {
   let store: AccountDataStore
   let apps: AppCatalogue

@@ -61,7 +61,7 @@ struct AccountData: Sendable {
   /// What it serves and what runs beside it.
   var parts: ServiceParts {
     ServiceParts(
-      services: [AccountService.routes(handlers), AccountDataService.routes(AccountDataHandlers(own))],
+      services: [AccountService.routes(handlers)],
       jobs: [BackgroundJob("account work sweep", tend)])
   }
 

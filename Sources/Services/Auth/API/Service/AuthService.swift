@@ -21,7 +21,7 @@ public enum AuthService: Service {
   public static let services: [ServiceDescriptor] =
     [
       TokenBrokerService.descriptor, BrokerAdminService.descriptor, ParleyAPI.AuthService.descriptor,
-      SessionDirectoryService.descriptor, UserAdminService.descriptor, AccountService.descriptor, AccountDataService.descriptor,
+      SessionDirectoryService.descriptor, UserAdminService.descriptor, AccountService.descriptor,
       JobAdminService.descriptor,
     ] + Billing.services
   /// The schema `auth`.
