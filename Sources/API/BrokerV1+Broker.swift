@@ -36,6 +36,8 @@ public enum BrokerErrorReason: ProtoEnum {
   case capabilityStopped
   /// An operator's request is not one: see the message.
   case invalidRequest
+  /// An operator has stopped this caller, or suspended the account. Trying again does not help until that is taken back.
+  case callerStopped
   /// A number without a name in this version.
   case unrecognized(Int32)
 
@@ -57,6 +59,7 @@ public enum BrokerErrorReason: ProtoEnum {
     case 12: self = .capReached
     case 13: self = .capabilityStopped
     case 14: self = .invalidRequest
+    case 15: self = .callerStopped
     default: self = .unrecognized(rawValue)
     }
   }
@@ -79,6 +82,7 @@ public enum BrokerErrorReason: ProtoEnum {
     case .capReached: 12
     case .capabilityStopped: 13
     case .invalidRequest: 14
+    case .callerStopped: 15
     case .unrecognized(let number): number
     }
   }
@@ -102,6 +106,7 @@ public enum BrokerErrorReason: ProtoEnum {
       (12, "ERROR_REASON_CAP_REACHED"),
       (13, "ERROR_REASON_CAPABILITY_STOPPED"),
       (14, "ERROR_REASON_INVALID_REQUEST"),
+      (15, "ERROR_REASON_CALLER_STOPPED"),
     ]
   )
 }
@@ -404,16 +409,16 @@ extension FileDescriptor {
       Cg1XaG9BbUlSZXF1ZXN0IqUCCg5XaG9BbUlSZXNwb25zZRIQCgNzdWIYASABKAlSA3N1YhIZCgVlbWFpbBgCIAEoCUgAUgVlbWFpbIgBARIqCg5lbWFp\
       bF92ZXJpZmllZBgDIAEoCEgBUg1lbWFpbFZlcmlmaWVkiAEBEhcKBG5hbWUYBCABKAlIAlIEbmFtZYgBARIdCgdwaWN0dXJlGAUgASgJSANSB3BpY3R1\
       cmWIAQESEwoCaGQYBiABKAlIBFICaGSIAQESEAoDaXNzGAcgASgJUgNpc3MSEAoDYXVkGAggASgJUgNhdWQSEAoDZXhwGAkgASgDUgNleHBCCAoGX2Vt\
-      YWlsQhEKD19lbWFpbF92ZXJpZmllZEIHCgVfbmFtZUIKCghfcGljdHVyZUIFCgNfaGQqjQQKC0Vycm9yUmVhc29uEhwKGEVSUk9SX1JFQVNPTl9VTlNQ\
+      YWlsQhEKD19lbWFpbF92ZXJpZmllZEIHCgVfbmFtZUIKCghfcGljdHVyZUIFCgNfaGQqrgQKC0Vycm9yUmVhc29uEhwKGEVSUk9SX1JFQVNPTl9VTlNQ\
       RUNJRklFRBAAEiYKIkVSUk9SX1JFQVNPTl9NSVNTSU5HX0FVVEhPUklaQVRJT04QARIhCh1FUlJPUl9SRUFTT05fSU5WQUxJRF9JRF9UT0tFThACEhsK\
       F0VSUk9SX1JFQVNPTl9OT19TVUJKRUNUEAMSHQoZRVJST1JfUkVBU09OX1dST05HX0RPTUFJThAEEiAKHEVSUk9SX1JFQVNPTl9SQVRFX0xJTUlURURf\
       SVAQBRIiCh5FUlJPUl9SRUFTT05fUkFURV9MSU1JVEVEX1VTRVIQBhIcChhFUlJPUl9SRUFTT05fTUlOVF9GQUlMRUQQBxIhCh1FUlJPUl9SRUFTT05f\
       S0VZU19VTkFWQUlMQUJMRRAIEiQKIEVSUk9SX1JFQVNPTl9MSU1JVEVSX1VOQVZBSUxBQkxFEAkSIgoeRVJST1JfUkVBU09OX0FVRElUX1VOQVZBSUxB\
       QkxFEAoSIwofRVJST1JfUkVBU09OX1VOS05PV05fQ0FQQUJJTElUWRALEhwKGEVSUk9SX1JFQVNPTl9DQVBfUkVBQ0hFRBAMEiMKH0VSUk9SX1JFQVNP\
-      Tl9DQVBBQklMSVRZX1NUT1BQRUQQDRIgChxFUlJPUl9SRUFTT05fSU5WQUxJRF9SRVFVRVNUEA4y1QEKElRva2VuQnJva2VyU2VydmljZRJpCg1FeGNo\
-      YW5nZVRva2VuEiYucGFybGV5LmJyb2tlci52MS5FeGNoYW5nZVRva2VuUmVxdWVzdBonLnBhcmxleS5icm9rZXIudjEuRXhjaGFuZ2VUb2tlblJlc3Bv\
-      bnNlIgeQAgKItRgDElQKBldob0FtSRIfLnBhcmxleS5icm9rZXIudjEuV2hvQW1JUmVxdWVzdBogLnBhcmxleS5icm9rZXIudjEuV2hvQW1JUmVzcG9u\
-      c2UiB5ACAYi1GANiBnByb3RvMw==
+      Tl9DQVBBQklMSVRZX1NUT1BQRUQQDRIgChxFUlJPUl9SRUFTT05fSU5WQUxJRF9SRVFVRVNUEA4SHwobRVJST1JfUkVBU09OX0NBTExFUl9TVE9QUEVE\
+      EA8y1QEKElRva2VuQnJva2VyU2VydmljZRJpCg1FeGNoYW5nZVRva2VuEiYucGFybGV5LmJyb2tlci52MS5FeGNoYW5nZVRva2VuUmVxdWVzdBonLnBh\
+      cmxleS5icm9rZXIudjEuRXhjaGFuZ2VUb2tlblJlc3BvbnNlIgeQAgKItRgDElQKBldob0FtSRIfLnBhcmxleS5icm9rZXIudjEuV2hvQW1JUmVxdWVz\
+      dBogLnBhcmxleS5icm9rZXIudjEuV2hvQW1JUmVzcG9uc2UiB5ACAYi1GANiBnByb3RvMw==
       """
   )
 }

@@ -293,6 +293,8 @@ public struct KillSwitch: Message {
   public var changedAt: GoogleProtobuf.Timestamp?
   /// Who set it: the identity of the client certificate.
   public var changedBy: String = ""
+  /// The salted hash of the person whom it is about, 32 hexadecimal digits; empty for everybody.
+  public var subjectHash: String = ""
   /// Fields that came over the wire and that this version does not know.
   public var unknownFields = UnknownFields()
 
@@ -305,7 +307,8 @@ public struct KillSwitch: Message {
     stopped: Bool = false,
     reason: String = "",
     changedAt: GoogleProtobuf.Timestamp? = nil,
-    changedBy: String = ""
+    changedBy: String = "",
+    subjectHash: String = ""
   ) {
 
     self.capability = capability
@@ -313,37 +316,41 @@ public struct KillSwitch: Message {
     self.reason = reason
     self.changedAt = changedAt
     self.changedBy = changedBy
+    self.subjectHash = subjectHash
   }
 
   /// The fields of `parley.broker.v1.KillSwitch` and where their slots lie.
   public static let descriptor: MessageDescriptor = .init(
-    "parley.broker.v1.KillSwitch", slotSize: 88,
+    "parley.broker.v1.KillSwitch", slotSize: 104,
     fields: [
       .init(1, "capability", .scalar(.string), .implicit(has: 0), at: 24),
-      .init(2, "stopped", .scalar(.bool), .implicit(has: 0), at: 80),
+      .init(2, "stopped", .scalar(.bool), .implicit(has: 0), at: 96),
       .init(3, "reason", .scalar(.string), .implicit(has: 0), at: 40),
       .init(4, "changed_at", json: "changedAt", .message({ GoogleProtobuf.Timestamp.descriptor }), .optional(has: 0), at: 56),
       .init(5, "changed_by", json: "changedBy", .scalar(.string), .implicit(has: 0), at: 64),
+      .init(6, "subject_hash", json: "subjectHash", .scalar(.string), .implicit(has: 0), at: 80),
     ]
   )
 
   /// Reads the value out of decoded slots.
   public init(slots: MessageSlots) {
     self.capability = slots.string(at: 24)
-    self.stopped = slots.bool(at: 80)
+    self.stopped = slots.bool(at: 96)
     self.reason = slots.string(at: 40)
     self.changedAt = slots.message(at: 56)
     self.changedBy = slots.string(at: 64)
+    self.subjectHash = slots.string(at: 80)
     self.unknownFields = slots.unknownFields
   }
 
   /// Writes every field that is set into empty slots.
   public func fill(_ slots: SlotWriter) {
     slots.set(self.capability, at: 24)
-    slots.set(self.stopped, at: 80)
+    slots.set(self.stopped, at: 96)
     slots.set(self.reason, at: 40)
     if let value = self.changedAt { slots.set(value, at: 56) }
     slots.set(self.changedBy, at: 64)
+    slots.set(self.subjectHash, at: 80)
     slots.set(self.unknownFields)
   }
 }
@@ -356,6 +363,10 @@ public struct SetKillSwitchRequest: Message {
   public var stopped: Bool = false
   /// Why: 1 to 500 characters, kept for ever.
   public var reason: String = ""
+  /// For one person alone: Google's identifier of the account (the `sub` of its ID tokens). It is hashed, and not kept.
+  public var subject: String = ""
+  /// The salted hash of the account instead, 32 hexadecimal digits, as in the log and the ledger.
+  public var subjectHash: String = ""
   /// Fields that came over the wire and that this version does not know.
   public var unknownFields = UnknownFields()
 
@@ -366,37 +377,47 @@ public struct SetKillSwitchRequest: Message {
   public init(
     capability: String = "",
     stopped: Bool = false,
-    reason: String = ""
+    reason: String = "",
+    subject: String = "",
+    subjectHash: String = ""
   ) {
 
     self.capability = capability
     self.stopped = stopped
     self.reason = reason
+    self.subject = subject
+    self.subjectHash = subjectHash
   }
 
   /// The fields of `parley.broker.v1.SetKillSwitchRequest` and where their slots lie.
   public static let descriptor: MessageDescriptor = .init(
-    "parley.broker.v1.SetKillSwitchRequest", slotSize: 64,
+    "parley.broker.v1.SetKillSwitchRequest", slotSize: 96,
     fields: [
       .init(1, "capability", .scalar(.string), .implicit(has: 0), at: 24),
-      .init(2, "stopped", .scalar(.bool), .implicit(has: 0), at: 56),
+      .init(2, "stopped", .scalar(.bool), .implicit(has: 0), at: 88),
       .init(3, "reason", .scalar(.string), .implicit(has: 0), at: 40),
+      .init(4, "subject", .scalar(.string), .implicit(has: 0), at: 56),
+      .init(5, "subject_hash", json: "subjectHash", .scalar(.string), .implicit(has: 0), at: 72),
     ]
   )
 
   /// Reads the value out of decoded slots.
   public init(slots: MessageSlots) {
     self.capability = slots.string(at: 24)
-    self.stopped = slots.bool(at: 56)
+    self.stopped = slots.bool(at: 88)
     self.reason = slots.string(at: 40)
+    self.subject = slots.string(at: 56)
+    self.subjectHash = slots.string(at: 72)
     self.unknownFields = slots.unknownFields
   }
 
   /// Writes every field that is set into empty slots.
   public func fill(_ slots: SlotWriter) {
     slots.set(self.capability, at: 24)
-    slots.set(self.stopped, at: 56)
+    slots.set(self.stopped, at: 88)
     slots.set(self.reason, at: 40)
+    slots.set(self.subject, at: 56)
+    slots.set(self.subjectHash, at: 72)
     slots.set(self.unknownFields)
   }
 }
@@ -521,8 +542,8 @@ public enum BrokerAdminService {
     public static let getLedger: MethodDescriptor<GetLedgerRequest, GetLedgerResponse> = .init(
       service: "parley.broker.v1.BrokerAdminService", name: "GetLedger", kind: .unary, access: .admin, idempotency: .noSideEffects
     )
-    /// Stops or resumes the handing out of tokens, on every copy: whoever asks after this has answered gets none. Tokens handed out
-    /// before stay valid until they run out.
+    /// Stops or resumes the handing out of tokens, to everybody or to one person, on every copy: whoever asks after this has answered gets
+    /// none. Tokens handed out before stay valid until they run out. Whose account is suspended gets none anyway.
     public static let setKillSwitch: MethodDescriptor<SetKillSwitchRequest, SetKillSwitchResponse> = .init(
       service: "parley.broker.v1.BrokerAdminService", name: "SetKillSwitch", kind: .unary, access: .admin, idempotency: .idempotent
     )
@@ -536,8 +557,8 @@ public enum BrokerAdminService {
   public protocol Handlers: Sendable {
     /// Lists what was handed out and denied, newest first, by user, by capability, or both.
     func getLedger(_ request: consuming GetLedgerRequest, _ call: CallContext) async throws -> GetLedgerResponse
-    /// Stops or resumes the handing out of tokens, on every copy: whoever asks after this has answered gets none. Tokens handed out
-    /// before stay valid until they run out.
+    /// Stops or resumes the handing out of tokens, to everybody or to one person, on every copy: whoever asks after this has answered gets
+    /// none. Tokens handed out before stay valid until they run out. Whose account is suspended gets none anyway.
     func setKillSwitch(_ request: consuming SetKillSwitchRequest, _ call: CallContext) async throws -> SetKillSwitchResponse
     /// Lists the switches that were ever set.
     func getKillSwitches(_ request: consuming GetKillSwitchesRequest, _ call: CallContext) async throws -> GetKillSwitchesResponse
@@ -565,8 +586,8 @@ public enum BrokerAdminService {
       try await channel.unary(Methods.getLedger, request, options).message
     }
 
-    /// Stops or resumes the handing out of tokens, on every copy: whoever asks after this has answered gets none. Tokens handed out
-    /// before stay valid until they run out.
+    /// Stops or resumes the handing out of tokens, to everybody or to one person, on every copy: whoever asks after this has answered gets
+    /// none. Tokens handed out before stay valid until they run out. Whose account is suspended gets none anyway.
     public func setKillSwitch(_ request: SetKillSwitchRequest = .init(), options: CallOptions = .init()) async throws(RPCError) -> SetKillSwitchResponse {
       try await channel.unary(Methods.setKillSwitch, request, options).message
     }
@@ -592,19 +613,20 @@ extension FileDescriptor {
       ZVIHb3V0Y29tZRIWCgZyZWFzb24YDCABKAlSBnJlYXNvbkINCgtfZXhwaXJlc19hdCKrAQoQR2V0TGVkZ2VyUmVxdWVzdBIYCgdzdWJqZWN0GAEgASgJ\
       UgdzdWJqZWN0EiEKDHN1YmplY3RfaGFzaBgCIAEoCVILc3ViamVjdEhhc2gSHgoKY2FwYWJpbGl0eRgDIAEoCVIKY2FwYWJpbGl0eRIbCglwYWdlX3Np\
       emUYBCABKAVSCHBhZ2VTaXplEh0KCnBhZ2VfdG9rZW4YBSABKAlSCXBhZ2VUb2tlbiJ0ChFHZXRMZWRnZXJSZXNwb25zZRI3CgdlbnRyaWVzGAEgAygL\
-      Mh0ucGFybGV5LmJyb2tlci52MS5MZWRnZXJFbnRyeVIHZW50cmllcxImCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlSDW5leHRQYWdlVG9rZW4iuAEKCktp\
+      Mh0ucGFybGV5LmJyb2tlci52MS5MZWRnZXJFbnRyeVIHZW50cmllcxImCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlSDW5leHRQYWdlVG9rZW4i2wEKCktp\
       bGxTd2l0Y2gSHgoKY2FwYWJpbGl0eRgBIAEoCVIKY2FwYWJpbGl0eRIYCgdzdG9wcGVkGAIgASgIUgdzdG9wcGVkEhYKBnJlYXNvbhgDIAEoCVIGcmVh\
       c29uEjkKCmNoYW5nZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wUgljaGFuZ2VkQXQSHQoKY2hhbmdlZF9ieRgFIAEoCVIJY2hh\
-      bmdlZEJ5ImgKFFNldEtpbGxTd2l0Y2hSZXF1ZXN0Eh4KCmNhcGFiaWxpdHkYASABKAlSCmNhcGFiaWxpdHkSGAoHc3RvcHBlZBgCIAEoCFIHc3RvcHBl\
-      ZBIWCgZyZWFzb24YAyABKAlSBnJlYXNvbiJWChVTZXRLaWxsU3dpdGNoUmVzcG9uc2USPQoLa2lsbF9zd2l0Y2gYASABKAsyHC5wYXJsZXkuYnJva2Vy\
-      LnYxLktpbGxTd2l0Y2hSCmtpbGxTd2l0Y2giGAoWR2V0S2lsbFN3aXRjaGVzUmVxdWVzdCJcChdHZXRLaWxsU3dpdGNoZXNSZXNwb25zZRJBCg1raWxs\
-      X3N3aXRjaGVzGAEgAygLMhwucGFybGV5LmJyb2tlci52MS5LaWxsU3dpdGNoUgxraWxsU3dpdGNoZXMqgAEKDUxlZGdlck91dGNvbWUSHgoaTEVER0VS\
-      X09VVENPTUVfVU5TUEVDSUZJRUQQABIZChVMRURHRVJfT1VUQ09NRV9JU1NVRUQQARIZChVMRURHRVJfT1VUQ09NRV9ERU5JRUQQAhIZChVMRURHRVJf\
-      T1VUQ09NRV9GQUlMRUQQAzLPAgoSQnJva2VyQWRtaW5TZXJ2aWNlEl0KCUdldExlZGdlchIiLnBhcmxleS5icm9rZXIudjEuR2V0TGVkZ2VyUmVxdWVz\
-      dBojLnBhcmxleS5icm9rZXIudjEuR2V0TGVkZ2VyUmVzcG9uc2UiB5ACAYi1GAYSaQoNU2V0S2lsbFN3aXRjaBImLnBhcmxleS5icm9rZXIudjEuU2V0\
-      S2lsbFN3aXRjaFJlcXVlc3QaJy5wYXJsZXkuYnJva2VyLnYxLlNldEtpbGxTd2l0Y2hSZXNwb25zZSIHkAICiLUYBhJvCg9HZXRLaWxsU3dpdGNoZXMS\
-      KC5wYXJsZXkuYnJva2VyLnYxLkdldEtpbGxTd2l0Y2hlc1JlcXVlc3QaKS5wYXJsZXkuYnJva2VyLnYxLkdldEtpbGxTd2l0Y2hlc1Jlc3BvbnNlIgeQ\
-      AgGItRgGYgZwcm90bzM=
+      bmdlZEJ5EiEKDHN1YmplY3RfaGFzaBgGIAEoCVILc3ViamVjdEhhc2gipQEKFFNldEtpbGxTd2l0Y2hSZXF1ZXN0Eh4KCmNhcGFiaWxpdHkYASABKAlS\
+      CmNhcGFiaWxpdHkSGAoHc3RvcHBlZBgCIAEoCFIHc3RvcHBlZBIWCgZyZWFzb24YAyABKAlSBnJlYXNvbhIYCgdzdWJqZWN0GAQgASgJUgdzdWJqZWN0\
+      EiEKDHN1YmplY3RfaGFzaBgFIAEoCVILc3ViamVjdEhhc2giVgoVU2V0S2lsbFN3aXRjaFJlc3BvbnNlEj0KC2tpbGxfc3dpdGNoGAEgASgLMhwucGFy\
+      bGV5LmJyb2tlci52MS5LaWxsU3dpdGNoUgpraWxsU3dpdGNoIhgKFkdldEtpbGxTd2l0Y2hlc1JlcXVlc3QiXAoXR2V0S2lsbFN3aXRjaGVzUmVzcG9u\
+      c2USQQoNa2lsbF9zd2l0Y2hlcxgBIAMoCzIcLnBhcmxleS5icm9rZXIudjEuS2lsbFN3aXRjaFIMa2lsbFN3aXRjaGVzKoABCg1MZWRnZXJPdXRjb21l\
+      Eh4KGkxFREdFUl9PVVRDT01FX1VOU1BFQ0lGSUVEEAASGQoVTEVER0VSX09VVENPTUVfSVNTVUVEEAESGQoVTEVER0VSX09VVENPTUVfREVOSUVEEAIS\
+      GQoVTEVER0VSX09VVENPTUVfRkFJTEVEEAMyzwIKEkJyb2tlckFkbWluU2VydmljZRJdCglHZXRMZWRnZXISIi5wYXJsZXkuYnJva2VyLnYxLkdldExl\
+      ZGdlclJlcXVlc3QaIy5wYXJsZXkuYnJva2VyLnYxLkdldExlZGdlclJlc3BvbnNlIgeQAgGItRgGEmkKDVNldEtpbGxTd2l0Y2gSJi5wYXJsZXkuYnJv\
+      a2VyLnYxLlNldEtpbGxTd2l0Y2hSZXF1ZXN0GicucGFybGV5LmJyb2tlci52MS5TZXRLaWxsU3dpdGNoUmVzcG9uc2UiB5ACAoi1GAYSbwoPR2V0S2ls\
+      bFN3aXRjaGVzEigucGFybGV5LmJyb2tlci52MS5HZXRLaWxsU3dpdGNoZXNSZXF1ZXN0GikucGFybGV5LmJyb2tlci52MS5HZXRLaWxsU3dpdGNoZXNS\
+      ZXNwb25zZSIHkAIBiLUYBmIGcHJvdG8z
       """
   )
 }

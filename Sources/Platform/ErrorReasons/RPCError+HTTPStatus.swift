@@ -10,7 +10,7 @@ extension RPCError {
     case .invalidArgument where reason?.hasSuffix("_TOO_LARGE") == true: 413
     case .resourceExhausted where reason == "REQUEST_TOO_LARGE": 413
     case .failedPrecondition where reason == "SUBSCRIPTION_REQUIRED": 402
-    case .failedPrecondition where reason == "CAPABILITY_STOPPED": 403
+    case .failedPrecondition where reason == "CAPABILITY_STOPPED" || reason == "CALLER_STOPPED": 403
     // That of the first app, which took it for a fault of the server's.
     case .unavailable where reason == "ENTITLEMENT_UNAVAILABLE": 500
     default: code.httpStatus

@@ -28,8 +28,10 @@ struct DurableAudit: IssuanceAuditing {
     do { try await store.add(record) } catch { throw PortFailure(error) }
   }
 
-  func issue(_ record: IssuanceRecord, perDay: Int?) async throws(PortFailure) -> IssuanceDecision {
-    do { return try await store.issue(record, perDay: perDay) } catch { throw PortFailure(error) }
+  func issue(
+    _ record: IssuanceRecord, perDay: Int?, to holder: TokenHolder
+  ) async throws(PortFailure) -> IssuanceDecision {
+    do { return try await store.issue(record, perDay: perDay, to: holder) } catch { throw PortFailure(error) }
   }
 
   func isCapped(_ subject: SubjectHash, _ capability: String, at now: Moment) -> Bool {

@@ -48,13 +48,17 @@ struct BrokerAdminHandlers: BrokerAdminService.Handlers {
       throw Self.invalid("reason has 1 to \(Self.maximumReasonLength) characters")
     }
     let operatorName = call.peerIdentity?.name ?? ""
+    let person = try await subject(request.subject, request.subjectHash)
     let result = try await switches.set(
       AuthDomain.KillSwitch(
-        capability: request.capability, isStopped: request.stopped, reason: request.reason, changedAt: now(),
+        capability: request.capability, subject: person, isStopped: request.stopped, reason: request.reason, changedAt: now(),
         changedBy: operatorName))
     log.warning(
       request.stopped ? "capability stopped" : "capability resumed",
-      metadata: ["capability": "\(request.capability)", "operator": "\(operatorName)", "reason": "\(request.reason)"])
+      metadata: [
+        "capability": "\(request.capability)", "subject": "\(person.map(\.description) ?? "everybody")",
+        "operator": "\(operatorName)", "reason": "\(request.reason)",
+      ])
     // This copy need not wait for its next look; if it cannot look now, the ledger still knows.
     try? await watch.refresh()
     return SetKillSwitchResponse(killSwitch: ParleyAPI.KillSwitch(result))
@@ -67,23 +71,28 @@ struct BrokerAdminHandlers: BrokerAdminService.Handlers {
   // MARK: Requests
 
   private func filter(_ request: GetLedgerRequest) async throws -> LedgerFilter {
-    guard request.subject.isEmpty || request.subjectHash.isEmpty else {
-      throw Self.invalid("subject and subject_hash are given; one of them names a person")
-    }
-    var subject: SubjectHash?
-    if !request.subject.isEmpty {
-      do throws(PortFailure) { subject = try await subjects.hash(request.subject) } catch {
-        throw Refusal(error, .auditUnavailable).rpcError
-      }
-    } else if !request.subjectHash.isEmpty {
-      subject = SubjectHash(request.subjectHash)
-      guard subject != nil else { throw Self.invalid("subject_hash is not 32 hexadecimal digits in lower case") }
-    }
+    let subject = try await subject(request.subject, request.subjectHash)
     let capability = request.capability.isEmpty ? nil : request.capability
     guard let filter = LedgerFilter(subject: subject, capability: capability) else {
       throw Self.invalid("a user or a capability is needed")
     }
     return filter
+  }
+
+  /// A person by what Google calls them, or by the hash of that; nil where neither is given.
+  private func subject(_ subject: String, _ hash: String) async throws -> SubjectHash? {
+    guard subject.isEmpty || hash.isEmpty else {
+      throw Self.invalid("subject and subject_hash are given; one of them names a person")
+    }
+    if !subject.isEmpty {
+      // As it is written everywhere: the first 16 bytes of it.
+      do throws(PortFailure) { return SubjectHash(try await subjects.hash(subject).description) } catch {
+        throw Refusal(error, .auditUnavailable).rpcError
+      }
+    }
+    guard !hash.isEmpty else { return nil }
+    guard let known = SubjectHash(hash) else { throw Self.invalid("subject_hash is not 32 hexadecimal digits in lower case") }
+    return known
   }
 
   private func pageSize(_ wanted: Int32) throws -> Int {
@@ -128,6 +137,6 @@ extension ParleyAPI.KillSwitch {
   init(_ found: AuthDomain.KillSwitch) {
     self.init(
       capability: found.capability, stopped: found.isStopped, reason: found.reason, changedAt: .init(found.changedAt),
-      changedBy: found.changedBy)
+      changedBy: found.changedBy, subjectHash: found.subject?.description ?? "")
   }
 }

@@ -9,6 +9,8 @@ struct BrokerPipeline: Sendable {
     var gate = DomainGate("")
     var gatesWhoAmI = false
     var capabilities: CapabilityCatalogue
+    /// The apps that a token's audience stands for.
+    var apps: [String: [String]] = [:]
   }
 
   let rules: Rules
@@ -65,6 +67,8 @@ struct BrokerPipeline: Sendable {
       passage.capability = found
     case .checkStop:
       guard !stops.isStopped(chosen(passage).name) else { throw Refusal(.capabilityStopped) }
+      let subject = try await subject(of: &passage, otherwise: .auditUnavailable)
+      guard !stops.isStopped(subject, chosen(passage).name) else { throw Refusal(.callerStopped) }
     case .checkCap: try await checkCap(&passage)
     case .mint: passage.token = try await mint(passage)
     case .record: try await record(&passage)
@@ -112,13 +116,16 @@ struct BrokerPipeline: Sendable {
   private func record(_ passage: inout BrokerPassage) async throws(Refusal) {
     let record = try await issuance(&passage, .issued)
     let decision: IssuanceDecision
-    do { decision = try await audit.issue(record, perDay: chosen(passage).perDay) } catch {
+    let holder = TokenHolder(
+      subject: passage.caller?.subject ?? "", apps: rules.apps[passage.caller?.audience ?? ""] ?? [])
+    do { decision = try await audit.issue(record, perDay: chosen(passage).perDay, to: holder) } catch {
       throw Refusal(error, .auditUnavailable)
     }
     passage.isOnRecord = true
     switch decision {
     case .issued: break
     case .stopped: throw Refusal(.capabilityStopped)
+    case .callerStopped: throw Refusal(.callerStopped)
     case .capReached: throw Self.capReached(at: record.at)
     }
   }

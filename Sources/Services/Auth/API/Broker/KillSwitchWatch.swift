@@ -14,17 +14,35 @@ final class KillSwitchWatch: StopWatching {
   static let interval = Duration.milliseconds(500)
 
   private let store: KillSwitchStore
-  private let stopped = Mutex<Set<String>>([])
+  private let stopped = Mutex<Set<Switch>>([])
+
+  private struct Switch: Hashable {
+    let capability: String
+    let subject: SubjectHash?
+  }
 
   init(_ store: KillSwitchStore) { self.store = store }
 
   func isStopped(_ capability: String) -> Bool {
-    stopped.withLock { !$0.isEmpty && ($0.contains(KillSwitch.all) || $0.contains(capability)) }
+    isStopped(nil, capability)
+  }
+
+  func isStopped(_ subject: SubjectHash, _ capability: String) -> Bool {
+    // As it is written in the database.
+    isStopped(SubjectHash(subject.description), capability)
+  }
+
+  private func isStopped(_ subject: SubjectHash?, _ capability: String) -> Bool {
+    stopped.withLock { stopped in
+      !stopped.isEmpty
+        && [KillSwitch.all, capability].contains { stopped.contains(Switch(capability: $0, subject: subject)) }
+    }
   }
 
   /// Looks once.
   func refresh() async throws(DatabaseError) {
-    let found = Set(try await store.all().filter(\.isStopped).map(\.capability))
+    let found = Set(
+      try await store.all().lazy.filter(\.isStopped).map { Switch(capability: $0.capability, subject: $0.subject) })
     stopped.withLock { $0 = found }
   }
 

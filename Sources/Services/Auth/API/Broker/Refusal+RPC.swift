@@ -34,7 +34,7 @@ extension Refusal.Kind {
     case .missingAuthorization, .invalidIDToken, .noSubject: .unauthenticated
     case .wrongDomain: .permissionDenied
     // Not a code that clients try again by themselves.
-    case .capabilityStopped: .failedPrecondition
+    case .capabilityStopped, .callerStopped: .failedPrecondition
     case .unknownCapability: .invalidArgument
     case .mintFailed: .internal
     case .keysUnavailable, .limiterUnavailable, .auditUnavailable: .unavailable

@@ -36,7 +36,7 @@ struct TokenBroker: Sendable {
     watch = KillSwitchWatch(switches)
     let salt = settings[BrokerKeys.subjectSalt].map { SaltedSubjects.Salt.given(Array($0.utf8)) }
     pipeline = BrokerPipeline(
-      rules: Self.rules(settings),
+      rules: Self.rules(settings, providers.apps),
       tokens: GoogleIdentities(verifier: GoogleIDTokenVerifier(policy, keys: keys, loops: loops, clock: clock)),
       limits: SharedLimits(store: RateLimitStore(schema: "auth", context.database, loops: loops)),
       subjects: SaltedSubjects(salt: salt ?? .stored(SubjectSaltStore(context.database))),
@@ -111,13 +111,16 @@ struct TokenBroker: Sendable {
 
   // MARK: Parts
 
-  private static func rules(_ settings: Settings) -> BrokerPipeline.Rules {
+  private static func rules(_ settings: Settings, _ apps: AppCatalogue) -> BrokerPipeline.Rules {
     let scopes = settings[BrokerKeys.tokenScope].split(separator: " ").map(String.init)
     return .init(
       addressLimit: RateLimit(perMinute: settings[BrokerKeys.addressPerMinute], burst: settings[BrokerKeys.addressBurst]),
       userLimit: RateLimit(perMinute: settings[BrokerKeys.userPerMinute], burst: settings[BrokerKeys.userBurst]),
       gate: DomainGate(settings[BrokerKeys.allowedDomain]), gatesWhoAmI: settings[BrokerKeys.gatesWhoAmI],
-      capabilities: capabilities(settings, scopes))
+      capabilities: capabilities(settings, scopes),
+      apps: apps.all.reduce(into: [:]) { apps, app in
+        for audience in app.google.audiences { apps[audience, default: []].append(app.name) }
+      })
   }
 
   private static func capabilities(_ settings: Settings, _ defaultScopes: [String]) -> CapabilityCatalogue {

@@ -4,6 +4,8 @@ public enum IssuanceDecision: Sendable, Hashable {
   case issued
   /// An operator has stopped its capability.
   case stopped
+  /// An operator has stopped the person, or suspended the account.
+  case callerStopped
   /// The person has had enough of them today.
   case capReached
 }

@@ -22,16 +22,17 @@ public protocol RateLimiting: Sendable {
   func take(_ key: LimitKey, _ limit: RateLimit, at now: Moment) async throws(PortFailure) -> LimitDecision
 }
 
-/// Writes down what is handed out, and decides it: whether a capability is stopped and whether a person has had enough of it is
-/// judged by whoever keeps the record, in one step with writing it.
+/// Writes down what is handed out, and decides it: whether a capability or a person is stopped, whether the account is suspended where
+/// there is one, and whether a person has had enough is judged by whoever keeps the record, in one step with writing it.
 public protocol IssuanceAuditing: Sendable {
   /// Puts on record that a token is handed out, unless it must not be; that is put on record then. Durable when it returns.
   ///
   /// - Parameters:
   ///   - record: What is to be handed out.
   ///   - perDay: How many tokens of its capability the person may have on a day (UTC); nil for any number.
+  ///   - holder: Whose account is looked for.
   /// - Throws: ``PortFailure`` with `unavailable` when nobody can say: then nothing is handed out.
-  func issue(_ record: IssuanceRecord, perDay: Int?) async throws(PortFailure) -> IssuanceDecision
+  func issue(_ record: IssuanceRecord, perDay: Int?, to holder: TokenHolder) async throws(PortFailure) -> IssuanceDecision
   /// Whether it is known here already that the person has had enough for the day.
   func isCapped(_ subject: SubjectHash, _ capability: String, at now: Moment) -> Bool
   /// Returns once the record is durable.
@@ -42,10 +43,12 @@ public protocol IssuanceAuditing: Sendable {
 
 /// Knows what an operator has stopped, as of a moment ago.
 ///
-/// It spares the cloud a request. What decides is ``IssuanceAuditing/issue(_:perDay:)``.
+/// It spares the cloud a request. What decides is ``IssuanceAuditing/issue(_:perDay:to:)``.
 public protocol StopWatching: Sendable {
-  /// Whether tokens of the capability are not handed out.
+  /// Whether tokens of the capability are not handed out to anybody.
   func isStopped(_ capability: String) -> Bool
+  /// Whether tokens of the capability are not handed out to this person.
+  func isStopped(_ subject: SubjectHash, _ capability: String) -> Bool
 }
 
 /// Makes a subject unrecognizable for whoever does not know the salt.

@@ -14,7 +14,7 @@ public enum BrokerStep: Sendable, Hashable, CaseIterable {
   case limitUser
   /// Find what is asked for.
   case chooseCapability
-  /// Turn away who asks for what an operator has stopped.
+  /// Turn away who asks for what an operator has stopped, and whom an operator has stopped.
   case checkStop
   /// Turn away who is known to have had enough for the day.
   case checkCap

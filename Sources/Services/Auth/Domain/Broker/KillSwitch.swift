@@ -1,10 +1,12 @@
-/// Whether tokens of a capability are handed out, as an operator has decided.
+/// Whether tokens of a capability are handed out, to everybody or to one person, as an operator has decided.
 public struct KillSwitch: Sendable, Hashable {
   /// The name of the switch that stops every capability.
   public static let all = "*"
 
   /// The capability, or ``all``.
   public var capability: String
+  /// The person whom it is about; nil for everybody.
+  public var subject: SubjectHash?
   /// Whether nothing is handed out.
   public var isStopped: Bool
   /// Why, in the operator's words.
@@ -15,8 +17,11 @@ public struct KillSwitch: Sendable, Hashable {
   public var changedBy: String
 
   /// A switch.
-  public init(capability: String, isStopped: Bool, reason: String, changedAt: Moment, changedBy: String) {
+  public init(
+    capability: String, subject: SubjectHash? = nil, isStopped: Bool, reason: String, changedAt: Moment, changedBy: String
+  ) {
     self.capability = capability
+    self.subject = subject
     self.isStopped = isStopped
     self.reason = reason
     self.changedAt = changedAt

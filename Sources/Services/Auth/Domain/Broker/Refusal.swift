@@ -18,6 +18,8 @@ public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
     case unknownCapability
     /// An operator has stopped the capability.
     case capabilityStopped
+    /// An operator has stopped the caller, or suspended the account.
+    case callerStopped
     /// The person has had as many tokens as it may have in a day.
     case capReached
     /// Google gave no access token.
@@ -64,6 +66,7 @@ extension Refusal.Kind {
     case .userLimited: "rate limit (user)"
     case .unknownCapability: "unknown capability"
     case .capabilityStopped: "capability stopped"
+    case .callerStopped: "caller stopped"
     case .capReached: "daily cap reached"
     case .mintFailed: "token mint failed"
     case .keysUnavailable: "keys unavailable"
@@ -84,6 +87,7 @@ extension Refusal.Kind {
     case .userLimited: "RATE_LIMITED_USER"
     case .unknownCapability: "UNKNOWN_CAPABILITY"
     case .capabilityStopped: "CAPABILITY_STOPPED"
+    case .callerStopped: "CALLER_STOPPED"
     case .capReached: "CAP_REACHED"
     case .mintFailed: "MINT_FAILED"
     case .keysUnavailable: "KEYS_UNAVAILABLE"
@@ -97,7 +101,7 @@ extension Refusal.Kind {
   /// whoever floods the service would fill the table. A day's cap puts its own first refusal on record.
   public var isAudited: Bool {
     switch self {
-    case .wrongDomain, .unknownCapability, .capabilityStopped, .mintFailed: true
+    case .wrongDomain, .unknownCapability, .capabilityStopped, .callerStopped, .mintFailed: true
     default: false
     }
   }

@@ -106,15 +106,15 @@ public struct AuditStore: Sendable {
   private func switches(_ filter: AuditFilter, _ range: Query, _ limit: Int) async throws(DatabaseError) -> [AuditEntry] {
     var condition = Self.times("changed_at", filter)
     if let action = filter.action { condition = "\(part: condition) and is_stopped = \(action == AuditEntry.stopped)" }
-    let rows: [(UUID, String, Bool, String, Timestamp, String)] = try await database.reads.rows(
+    let rows: [(UUID, String, Bool, String, Timestamp, String, String)] = try await database.reads.rows(
       """
-      select id, capability, is_stopped, reason, changed_at, changed_by from auth.kill_switch_change
+      select id, capability, is_stopped, reason, changed_at, changed_by, subject_hash from auth.kill_switch_change
       where \(part: range) and \(part: condition) order by id desc limit \(Int64(limit))
       """)
     return rows.map { row in
       AuditEntry(
         id: row.0.description, at: Moment(row.4), kind: .killSwitch, action: row.2 ? AuditEntry.stopped : AuditEntry.resumed,
-        outcome: .done, actor: row.5, capability: row.1, note: row.3)
+        outcome: .done, actor: row.5, subject: SubjectHash(row.6), capability: row.1, note: row.3)
     }
   }
 }

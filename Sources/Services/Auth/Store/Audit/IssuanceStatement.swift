@@ -9,9 +9,12 @@ enum IssuanceStatement {
     let record: IssuanceRecord
     /// How many of its capability the person may have on the record's day.
     let cap: Int32
+    /// Whose account is looked for.
+    let holder: TokenHolder
   }
 
   private static let stopped = "CAPABILITY_STOPPED"
+  private static let callerStopped = "CALLER_STOPPED"
   private static let capReached = "CAP_REACHED"
 
   /// Adds records as they are.
@@ -37,14 +40,28 @@ enum IssuanceStatement {
     return """
       with asked as (
         select q.*, (q.issued_at at time zone 'UTC')::date as day,
-          exists (
-            select from auth.kill_switch s where s.is_stopped and s.capability in (\(KillSwitch.all), q.capability)) as is_stopped
-        from unnest(\(issues.map(\.id)), \(part: columns(records)), \(issues.map(\.cap))) with ordinality
-          as q (id, subject_hash, issued_at, audience, capability, account, scope, expires_at, client_address, request_id, cap, place)
+          case
+            when exists (
+              select from auth.kill_switch s
+              where s.is_stopped and s.capability in (\(KillSwitch.all), q.capability) and s.subject_hash = '') then \(stopped)
+            when exists (
+              select from auth.kill_switch s
+              where s.is_stopped and s.capability in (\(KillSwitch.all), q.capability) and s.subject_hash = q.subject_hash)
+              or exists (
+                select from auth.identity_lookup i join auth.account a on a.user_id = i.user_id
+                where i.app = any(string_to_array(q.apps, ' ')) and i.provider = 'google' and i.subject = q.holder
+                  and a.suspended_at is not null) then \(callerStopped)
+            else '' end as stop
+        from unnest(
+          \(issues.map(\.id)), \(part: columns(records)), \(issues.map(\.cap)), \(issues.map(\.holder.subject)),
+          \(issues.map { $0.holder.apps.joined(separator: " ") })) with ordinality
+          as q (
+            id, subject_hash, issued_at, audience, capability, account, scope, expires_at, client_address, request_id, cap, holder,
+            apps, place)
       ), wanted as (
         select subject_hash collate "C" as subject_hash, capability collate "C" as capability, day, count(*)::integer as asked,
           min(cap) as cap
-        from asked where not is_stopped group by 1, 2, 3
+        from asked where stop = '' group by 1, 2, 3
       ), counted as (
         insert into auth.capability_use as use (subject_hash, capability, day, issued, asked, cap, granted)
         select subject_hash, capability, day, least(asked, cap), asked, cap, least(asked, cap)
@@ -57,8 +74,8 @@ enum IssuanceStatement {
         returning subject_hash, capability, day, granted
       ), judged as (
         select a.*, case
-          when a.is_stopped then \(stopped)
-          when row_number() over (partition by a.subject_hash, a.capability, a.day, a.is_stopped order by a.place)
+          when a.stop <> '' then a.stop
+          when row_number() over (partition by a.subject_hash, a.capability, a.day, a.stop order by a.place)
             > coalesce(c.granted, 0) then \(capReached)
           else '' end as reason
         from asked a left join counted c
@@ -79,6 +96,7 @@ enum IssuanceStatement {
     switch reason {
     case "": .issued
     case capReached: .capReached
+    case callerStopped: .callerStopped
     default: .stopped
     }
   }

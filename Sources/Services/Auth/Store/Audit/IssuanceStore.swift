@@ -48,13 +48,17 @@ public final class IssuanceStore: Sendable {
   /// - Throws: ``PostgreSQL/DatabaseError`` when it is not, or when nobody can say.
   public func add(_ record: IssuanceRecord) async throws(DatabaseError) { try await batchers.here.submit(record) }
 
-  /// Adds the record of a token that is about to be handed out, or of its denial when its capability is stopped or the person has
-  /// had `perDay` of them on the record's day. Either is durable when this returns. All in one statement, with the counting.
+  /// Adds the record of a token that is about to be handed out, or of its denial when its capability or the person is stopped, the
+  /// holder's account is suspended, or the person has had `perDay` of them on the record's day. Either is durable when this returns. All
+  /// in one statement, with the counting.
   ///
   /// - Throws: ``PostgreSQL/DatabaseError`` when nobody can say: then the token is not handed out.
-  public func issue(_ record: IssuanceRecord, perDay: Int?) async throws(DatabaseError) -> IssuanceDecision {
+  public func issue(
+    _ record: IssuanceRecord, perDay: Int?, to holder: TokenHolder = TokenHolder(subject: "", apps: [])
+  ) async throws(DatabaseError) -> IssuanceDecision {
     let id = UUID.v7(at: Timestamp(record.at))
-    let decision = try await judges.here.submit(.init(id: id, record: record, cap: perDay.map { Int32(clamping: $0) } ?? .max))
+    let decision = try await judges.here.submit(
+      .init(id: id, record: record, cap: perDay.map { Int32(clamping: $0) } ?? .max, holder: holder))
     if decision == .capReached {
       capped.withLock { $0.remember(.cap(record.capability, record.subject), until: Timestamp(record.at.nextDay)) }
     }

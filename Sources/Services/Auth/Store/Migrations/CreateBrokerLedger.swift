@@ -25,14 +25,17 @@ extension AuthMigrations {
     comment on column auth.capability_use.granted is 'How many of those asked for it got.';
 
     create table auth.kill_switch (
-      capability text collate "C" primary key,
+      capability text collate "C",
       is_stopped boolean not null,
       reason text not null,
       changed_at timestamptz not null,
-      changed_by text not null
+      changed_by text not null,
+      subject_hash text collate "C" not null default '',
+      primary key (capability, subject_hash)
     );
     comment on table auth.kill_switch is 'Capabilities whose tokens an operator has stopped or resumed; * is all of them.';
     comment on column auth.kill_switch.changed_by is 'The identity in the certificate of who did it.';
+    comment on column auth.kill_switch.subject_hash is 'The person for whom, as in the ledger; empty for everybody.';
 
     -- Append only: what was done stays known.
     create table auth.kill_switch_change (
@@ -41,7 +44,8 @@ extension AuthMigrations {
       is_stopped boolean not null,
       reason text not null,
       changed_at timestamptz not null,
-      changed_by text not null
+      changed_by text not null,
+      subject_hash text collate "C" not null default ''
     );
     comment on table auth.kill_switch_change is 'Every change of a kill switch.';
 
