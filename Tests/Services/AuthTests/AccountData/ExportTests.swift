@@ -51,6 +51,61 @@ struct ExportTests {
     }
   }
 
+  @Test(
+    "An export has the ids, the posted events and the notes that are kept of a person, and nothing of whom they dealt with (AF-09)"
+  )
+  func held() async throws {
+    try await AccountDataWorld.running([]) { service, world in
+      let ana = try await service.signIn()
+      let (user, access) = (ana.profile?.userID ?? "", ana.tokens?.accessToken ?? "")
+      let other = try await service.signIn("bo").profile?.userID ?? ""
+      let users = UserAdminService.Client(service.operators)
+      for kind in ["suspend", "reinstate"] {
+        if kind == "suspend" {
+          _ = try await users.suspendUser(.init(userID: other, reason: "of bo"), options: .timeout(.seconds(30)))
+        } else {
+          _ = try await users.revokeUserSessions(
+            .init(
+              userID: user, sessionID: try await service.signIn(device: "tablet").tokens?.sessionID ?? "", reason: "lost tablet"),
+            options: .timeout(.seconds(30)))
+        }
+      }
+      _ = try await service.admin.setKillSwitch(
+        .init(capability: "*", stopped: true, reason: "too much", subject: "ana"),
+        options: .timeout(.seconds(30)))
+      try await world.database.script(
+        """
+        insert into auth.entitlement (user_id, customer_id, checked_at) values ('\(user)', '$RCAnonymousID:1', now());
+        insert into auth.customer_lookup (customer_id, user_id, cause, linked_at)
+          values ('$RCAnonymousID:1', '\(user)', 'named', now()), ('$RCAnonymousID:2', '\(other)', 'named', now());
+        insert into auth.webhook_event (event_id, type, occurred_at, received_at, customers, transferred_from, transferred_to, body)
+          values
+            ('e1', 'RENEWAL', now(), now(), '{$RCAnonymousID:1,\(user)}', '{}', '{}', '{"event":"as posted"}'),
+            ('e2', 'TRANSFER', now(), now(), '{}', '{$RCAnonymousID:1}', '{$RCAnonymousID:2,\(other)}', '{"event":"of two"}'),
+            ('e3', 'RENEWAL', now(), now(), '{$RCAnonymousID:2}', '{}', '{}', '{"event":"of bo"}');
+        """)
+      let export = try await service.export(access)
+      #expect(export.state == .done)
+      let found = try documents(try await service.download(export.id, access))
+      func rows(_ name: String) throws -> [JSONValue] {
+        try (found["auth/\(name).jsonl"] ?? []).split(separator: UInt8(ascii: "\n")).map { try JSONParser.parse(Array($0)) }
+      }
+      let purchases = try rows("purchases")
+      #expect(purchases.map { $0["event_id"]?.string } == ["e1", "e2"])
+      #expect(purchases.first?["body"]?.string == #"{"event":"as posted"}"#)
+      #expect(purchases.first?["customers"]?.array?.compactMap(\.string) == ["$RCAnonymousID:1", user])
+      #expect(purchases.last?["transferred_from"]?.array?.compactMap(\.string) == ["$RCAnonymousID:1"])
+      #expect(purchases.last?["body"]?.isNull == true && purchases.last?["transferred_to"]?.array?.isEmpty == true)
+      #expect(try rows("customers").map { $0["customer_id"]?.string } == ["$RCAnonymousID:1"])
+      let operated = try rows("activity").filter { $0["actor"]?.string == ClientCertificates.operatorName }
+      #expect(operated.contains { $0["note"]?.string == "lost tablet" })
+      #expect(try rows("activity").contains { $0["actor"]?.string == "self" && $0["note"]?.string == "" })
+      #expect(try rows("stops").map { $0["reason"]?.string } == ["too much"])
+      let text = String(decoding: found.values.flatMap(\.self), as: UTF8.self)
+      for word in [other, "$RCAnonymousID:2", "of bo", "of two"] { #expect(!text.contains(word), "\(word)") }
+    }
+  }
+
   @Test("A download goes on at any byte, and what goes on from there is what would have come")
   func resumed() async throws {
     try await AccountDataWorld.running { service, world in

@@ -35,8 +35,10 @@ struct AccountRecords: Sendable {
   /// Why the broker's ledger stays.
   static let tokensKept =
     "Who was given access to cloud services stays provable. Without address and request, under a salted hash."
+  /// Why what an operator stopped stays stopped.
+  static let stopsKept = "Who was stopped does not get cloud tokens again by deleting an account. Under a salted hash."
   /// Why events of purchases stay.
-  static let eventsKept = "Purchases are accounted for, and an event that comes again is known. Without what was posted."
+  static let eventsKept = "An event that comes again is known: its id and its type. Purchases that were handed on stay the other person's."
   /// Why the deletion itself is known.
   static let deletionsKept = "So that the receipt can be answered. Removed after a while."
 
@@ -45,8 +47,8 @@ struct AccountRecords: Sendable {
     AccountRecords("accounts") { person, _, _ in
       """
       select user_id, row_to_json(r)::text from (
-        select user_id, app, provider, name, email, email_is_verified, email_is_private, email_is_forwarded, created_at, suspended_at,
-          deleting_at
+        select user_id, app, provider, name, email, email_is_verified, email_is_private, email_is_forwarded, email_told_at, created_at,
+          suspended_at, suspended_by, suspension_reason, deleting_at
         from auth.account where user_id = \(UUID(person.user))) as r
       """
     } count: {
@@ -74,7 +76,7 @@ struct AccountRecords: Sendable {
     AccountRecords("activity", isPaged: true, whyKept: activityKept) { person, place, limit in
       """
       select id, row_to_json(r)::text from (
-        select id, at, app, action, outcome, reason, session_id, client_address, request_id
+        select id, at, app, action, outcome, reason, session_id, client_address, request_id, actor, note
         from auth.activity where user_id = \(UUID(person.user)) and id > \(place) order by id limit \(limit)) as r
       """
     } count: {
@@ -94,11 +96,29 @@ struct AccountRecords: Sendable {
       where subject_hash = any(\($0.subjects.map(\.description))) and audience = any(\($0.audiences))
       """
     },
+    AccountRecords("cloud_token_counts") { person, _, _ in
+      """
+      select \(UUID(person.user)), row_to_json(r)::text from (
+        select capability, day, issued, cap from auth.capability_use
+        where subject_hash = any(\(person.subjects.map(\.description))) order by day, capability) as r
+      """
+    } count: {
+      "select count(*) from auth.capability_use where subject_hash = any(\($0.subjects.map(\.description)))"
+    },
+    AccountRecords("stops", whyKept: stopsKept) { person, _, _ in
+      """
+      select \(UUID(person.user)), row_to_json(r)::text from (
+        select capability, is_stopped, reason, changed_at, changed_by from auth.kill_switch_change
+        where subject_hash = any(\(person.subjects.map(\.description))) order by id) as r
+      """
+    } count: {
+      "select count(*) from auth.kill_switch_change where subject_hash = any(\($0.subjects.map(\.description)))"
+    },
     AccountRecords("entitlements") { person, _, _ in
       """
       select user_id, row_to_json(r)::text from (
         select user_id, product_id, ends_at, grace_until, is_trial, has_billing_issue, will_renew, management_url, customer_id,
-          checked_at
+          checked_at, asked_at, snapshot_at
         from auth.entitlement where user_id = \(UUID(person.user))) as r
       """
     } count: {
@@ -124,9 +144,15 @@ struct AccountRecords: Sendable {
     },
     AccountRecords("purchases", whyKept: eventsKept) { person, _, _ in
       """
+      with own (ids) as (\(part: customers(of: person)))
       select \(UUID(person.user)), row_to_json(r)::text from (
-        select event_id, type, occurred_at, received_at, product_id, entitlements, expires_at, grace_until, period, reason
-        from auth.webhook_event where all_customers && \(part: customers(of: person)) order by occurred_at, event_id) as r
+        select event_id, type, is_sandbox, occurred_at, received_at, product_id, entitlements, expires_at, grace_until, period, reason,
+          array(select id from unnest(customers) as t (id) where id = any (ids)) as customers,
+          array(select id from unnest(transferred_from) as t (id) where id = any (ids)) as transferred_from,
+          array(select id from unnest(transferred_to) as t (id) where id = any (ids)) as transferred_to,
+          -- Of purchases that were handed on, what was posted names the other person, too.
+          case when all_customers <@ ids then convert_from(body, 'UTF8') end as body
+        from auth.webhook_event, own where all_customers && ids order by occurred_at, event_id) as r
       """
     } count: {
       "select count(*) from auth.webhook_event where all_customers && \(part: customers(of: $0))"
@@ -134,7 +160,7 @@ struct AccountRecords: Sendable {
     AccountRecords("grants") { person, _, _ in
       """
       select \(UUID(person.user)), row_to_json(r)::text from (
-        select provider, client_id, granted_at, ended_at, ending from auth.provider_grant
+        select provider, client_id, granted_at, ended_at, ending, failed_at, failure from auth.provider_grant
         where user_id = \(UUID(person.user)) order by provider, client_id) as r
       """
     } count: {
