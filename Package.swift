@@ -158,6 +158,7 @@ let package = Package(
       "Platform/PostgreSQL", "PostgreSQL", ["EventLoop", "CPostgreSQL", "CShims", "COpenSSL", log], exclude: ["README.md"]),
     floor("Platform/Idempotency", "Idempotency", ["EventLoop", "PostgreSQL"], exclude: ["README.md"]),
     floor("Platform/Limits", "Limits", ["EventLoop", "PostgreSQL"], exclude: ["README.md"]),
+    floor("Platform/Pages", "Pages", ["JOSE", "PostgreSQL"], exclude: ["README.md"]),
     floor(
       "Platform/Telemetry", "Telemetry",
       ["JSON", "EventLoop", "MessagesCore", "RPC", "RPCClient", "WellKnown", log, metricsCore], exclude: ["README.md"]),
@@ -186,7 +187,8 @@ let package = Package(
     floor(
       "Providers/Parley", "ParleyProvider",
       [
-        "OpenID", "ParleyAPI", "ServiceKit", "EventLoop", "HTTP2", "JOSE", "Jobs", "MessagesCore", "Outbound", "PostgreSQL",
+        "OpenID", "ParleyAPI", "ServiceKit", "EventLoop", "HTTP2", "JOSE", "Jobs", "MessagesCore", "Outbound", "Pages",
+        "PostgreSQL",
         "RPC",
         "RPCClient",
         "Telemetry", "WellKnown", log,
@@ -203,24 +205,27 @@ let package = Package(
 
     // Services
     floor("Services/Auth/Domain", "AuthDomain"),
-    floor("Services/Auth/Store", "AuthStore", ["AuthDomain", "EventLoop", "Idempotency", "Jobs", "Limits", "PostgreSQL"]),
+    floor(
+      "Services/Auth/Store", "AuthStore", ["AuthDomain", "EventLoop", "Idempotency", "Jobs", "Limits", "Pages", "PostgreSQL"]),
     floor(
       "Services/Auth/API", "AuthAPI",
       [
         "AuthDomain", "AuthStore", "ParleyAPI", "ParleyProvider", "OpenID", "AppleProvider", "GoogleProvider",
         "RevenueCatProvider", "ServiceKit",
         "EventLoop", "Jobs", "RPC", "RPCServer", "MessagesCore",
-        "WellKnown", "JSON", "JOSE", "Limits", "Outbound", "PostgreSQL", "Telemetry", "ErrorReasons", log,
+        "WellKnown", "JSON", "JOSE", "Limits", "Outbound", "Pages", "PostgreSQL", "Telemetry", "ErrorReasons", log,
       ]),
 
     floor("Services/Onboarding/Domain", "OnboardingDomain"),
-    floor("Services/Onboarding/Store", "OnboardingStore", ["OnboardingDomain", "Idempotency", "Jobs", "Limits", "PostgreSQL"]),
+    floor(
+      "Services/Onboarding/Store", "OnboardingStore",
+      ["OnboardingDomain", "Idempotency", "Jobs", "Limits", "Pages", "PostgreSQL"]),
     floor(
       "Services/Onboarding/API", "OnboardingAPI",
       [
         "OnboardingDomain", "OnboardingStore", "ParleyAPI", "ParleyProvider", "OpenAIProvider", "ElevenLabsProvider", "OpenID",
         "Audio", "Blobs", "Multipart", "ServiceKit", "ErrorReasons", "EventLoop", "Idempotency", "Jobs", "JOSE", "JSON", "Limits",
-        "MessagesCore", "Outbound", "PostgreSQL", "RPC", "RPCServer", "Telemetry", "WellKnown", log,
+        "MessagesCore", "Outbound", "Pages", "PostgreSQL", "RPC", "RPCServer", "Telemetry", "WellKnown", log,
       ]),
 
     // Client library
@@ -397,7 +402,8 @@ let package = Package(
         "ServiceKit", "EventLoop", "RPC", "RPCServer", "RPCClient", "PostgreSQL", "Outbound", "JOSE", "JSON", "MessagesCore",
         "HTTP2",
         "WellKnown",
-        "Telemetry", "Jobs", "TestSupport", "TestRandom", "DemoService", "ParleyProvider", "TestAPI", log,
+        "Limits", "Telemetry", "Jobs", "Pages", "TestSupport", "TestParley", "TestRandom", "DemoService", "ParleyProvider",
+        "TestAPI", log,
       ]),
     tests(
       "Services/OnboardingTests",
@@ -426,7 +432,8 @@ let package = Package(
         "parley", "parley-sandbox", "ClientCore", "ScriptedOnboarding", "AppleProvider", "AuthAPI", "AuthDomain", "AuthStore",
         "Blobs",
         "OpenID", "JOSE", "JSON",
-        "Jobs", "ParleyProvider", "TestAPI", "TestSupport", "DynamicMessages", "EventLoop", "HTTP2", "PostgreSQL", "RPCClient",
+        "Jobs", "Pages", "ParleyProvider", "TestAPI", "TestSupport", "DynamicMessages", "EventLoop", "HTTP2", "PostgreSQL",
+        "RPCClient",
         "ServiceKit", "Telemetry",
         "MessagesCore", "MessagesWire", "Outbound", "ParleyAPI", "RPC", "RPCServer", "WellKnown", log,
       ]),

@@ -45,7 +45,8 @@ public final class Session: QueryRunning {
 
   /// Runs one statement; it is committed when the call returns, unless a script has begun a transaction.
   public func run(_ query: Query, deadline: MonotonicInstant? = nil) async throws(DatabaseError) -> QueryResult {
-    try await onLoop { session throws(DatabaseError) in
+    try query.mustBeStorable()
+    return try await onLoop { session throws(DatabaseError) in
       let request = Request(on: session.loop)
       request.kind = .step
       request.queries = [query]

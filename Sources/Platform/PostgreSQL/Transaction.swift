@@ -107,8 +107,10 @@ public final class Transaction: QueryRunning {
   }
 
   private func run(_ queries: [Query], deadline: MonotonicInstant?) async throws(DatabaseError) -> [QueryResult] {
+    for query in queries { try query.mustBeStorable() }
     let (isFirst, added) = try state.withLock { state throws(DatabaseError) in
       if state.hasEnded { throw DatabaseError(.misuse, "the transaction has ended") }
+      for query in state.added { try query.mustBeStorable() }
       defer { (state.hasBegun, state.added) = (true, []) }
       return (!state.hasBegun, state.added)
     }
@@ -148,6 +150,7 @@ public final class Transaction: QueryRunning {
       return (!state.hasBegun, state.hasEnded, state.added)
     }
     let last = added + queries
+    for query in last { try query.mustBeStorable() }
     guard !isOver, !isFirst || !last.isEmpty else { return [] }
     // A transaction that is known as a whole after all: the sync of its one segment begins and commits it.
     let isImplicit = isFirst && isolation == .readCommitted

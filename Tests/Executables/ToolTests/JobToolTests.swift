@@ -2,6 +2,7 @@ import EventLoop
 import Foundation
 import JSON
 import Jobs
+import Pages
 import ParleyProvider
 import PostgreSQL
 import Synchronization
@@ -19,12 +20,15 @@ import Testing
     try await TestDatabase.with { test in
       try await test.script("create schema work; \(JobsMigration.create(schema: "work", role: "nobody"))")
       try await test.script(JobsMigration.hold(schema: "work", role: "nobody"))
+      try await test.script(PageKeyMigration.create(schema: "work", role: "nobody"))
       try await test.open { database in
         let queue = Jobs.JobQueue(schema: "work", database) { .now() }
         let settings = WorkerSettings(poll: .milliseconds(50), grace: .zero)
         let jobs = PostgreSQLJobs(
           queue, settings, on: test.group, log: test.log, metrics: JobMetrics(PrometheusRegistry()))
-        try await OperatorPlace.serve([JobAdmin.routes(queue, log: test.log)], on: test.group) { try await body(jobs, $0) }
+        try await OperatorPlace.serve(
+          [JobAdmin.routes(queue, pages: PageKeyStore(schema: "work", database), log: test.log)], on: test.group
+        ) { try await body(jobs, $0) }
       }
     }
   }

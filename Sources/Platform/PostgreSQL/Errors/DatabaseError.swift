@@ -31,6 +31,8 @@ public struct DatabaseError: Error, Sendable, CustomStringConvertible {
     public static let alreadyExists = Code(name: "already_exists", category: .alreadyExists)
     /// Another constraint refused the row; ``DatabaseError/constraint`` names it.
     public static let constraintViolated = Code(name: "constraint_violated", category: .internal)
+    /// A text holds U+0000, which PostgreSQL does not keep: somebody has sent it.
+    public static let unstorableText = Code(name: "unstorable_text", category: .invalidArgument)
     /// A write was sent where only reads are allowed.
     public static let readOnly = Code(name: "read_only", category: .internal)
     /// The role lacks a privilege.
@@ -61,6 +63,8 @@ public struct DatabaseError: Error, Sendable, CustomStringConvertible {
     case cancelled
     /// Too much at once.
     case resourceExhausted
+    /// What was sent cannot be kept, whenever it is tried.
+    case invalidArgument
     /// A fault of the program or of the set-up.
     case `internal`
   }

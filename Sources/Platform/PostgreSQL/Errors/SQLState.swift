@@ -33,6 +33,10 @@ public struct SQLState: RawRepresentable, Sendable, Hashable, CustomStringConver
   public static let invalidStatementName = SQLState(rawValue: "26000")
   /// Also what a prepared statement answers once its result type has changed.
   public static let featureNotSupported = SQLState(rawValue: "0A000")
+  /// A text is not of the database's encoding: here, one with U+0000.
+  public static let characterNotInRepertoire = SQLState(rawValue: "22021")
+  /// The same in a JSON document, written as an escape.
+  public static let untranslatableCharacter = SQLState(rawValue: "22P05")
   /// The role may not do this.
   public static let insufficientPrivilege = SQLState(rawValue: "42501")
   /// An object of this name exists: a role, say.
@@ -63,6 +67,7 @@ public struct SQLState: RawRepresentable, Sendable, Hashable, CustomStringConver
     case .serializationFailure, .deadlockDetected, .lockNotAvailable: return .aborted
     case .queryCanceled: return .deadlineExceeded
     case .uniqueViolation: return .alreadyExists
+    case .characterNotInRepertoire, .untranslatableCharacter: return .unstorableText
     case .readOnlyTransaction: return .readOnly
     case .insufficientPrivilege: return .permissionDenied
     default: break

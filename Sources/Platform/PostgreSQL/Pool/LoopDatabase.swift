@@ -76,6 +76,7 @@ final class LoopDatabase: @unchecked Sendable {
   @inline(__always)
   private func unobservedRead(_ query: Query, _ deadline: MonotonicInstant?) async throws(DatabaseError) -> QueryResult {
     try refuseLate(deadline)
+    try query.mustBeStorable()
     let request = request(.read)
     request.query = query
     request.deadline = deadline
@@ -95,6 +96,7 @@ final class LoopDatabase: @unchecked Sendable {
 
   private func unobservedReadAll(_ queries: [Query], _ deadline: MonotonicInstant?) async throws(DatabaseError) -> [QueryResult] {
     try refuseLate(deadline)
+    for query in queries { try query.mustBeStorable() }
     // Kept by its reads, some of which may be on their way when nobody waits any more: so it is never recycled.
     let group = Request(on: loop)
     group.kind = .reads
@@ -124,6 +126,7 @@ final class LoopDatabase: @unchecked Sendable {
     _ queries: [Query], _ deadline: MonotonicInstant?, _ isRelaxed: Bool
   ) async throws(DatabaseError) -> [QueryResult] {
     try refuseLate(deadline)
+    for query in queries { try query.mustBeStorable() }
     let request = request(.transaction)
     let meter = meter
     meter?.add(queries)

@@ -37,6 +37,8 @@ public struct Query: ExpressibleByStringInterpolation, Sendable {
   var parameterCount = 0
   var bytes: ContiguousArray<UInt8>
   var identity: Identity
+  /// Whether a text among the parameters holds U+0000, which PostgreSQL does not keep.
+  private(set) var holdsNUL = false
 
   /// A statement without parameters.
   public init(stringLiteral text: StaticString) {
@@ -90,6 +92,7 @@ public struct Query: ExpressibleByStringInterpolation, Sendable {
       parts.append(part)
     }
     parameterCount += query.parameterCount
+    if query.holdsNUL { holdsNUL = true }
     identity.mix(query.identity.first)
     identity.mix(query.identity.second)
   }
@@ -99,6 +102,7 @@ public struct Query: ExpressibleByStringInterpolation, Sendable {
     let start = bytes.count
     if !value.isNull {
       value.encode(into: &bytes)
+      if type.holdsNUL(bytes, from: start) { holdsNUL = true }
       // libpq reads the text format up to its NUL.
       if Swift.type(of: value).usesTextFormat { bytes.append(0) }
     }
@@ -109,6 +113,15 @@ public struct Query: ExpressibleByStringInterpolation, Sendable {
         isText: Swift.type(of: value).usesTextFormat))
     parameterCount += 1
     identity.mix(UInt64(type.rawValue) | 1 << 63)
+  }
+
+  /// Refuses a text with U+0000 before anything of the statement leaves: the server would refuse it too, and with it whatever shares
+  /// its segment or its transaction.
+  ///
+  /// - Throws: ``DatabaseError`` with ``DatabaseError/Code/unstorableText``.
+  @inline(__always)
+  func mustBeStorable() throws(DatabaseError) {
+    if holdsNUL { throw DatabaseError(.unstorableText, "a text among the parameters holds U+0000") }
   }
 
   /// Gathers the parts of an interpolated literal.

@@ -25,6 +25,7 @@ public enum ErrorMap {
     case .deadlineExceeded: make(.deadlineExceeded, "the database took too long", "DATABASE_TIMEOUT", nil, error)
     case .aborted: make(.aborted, "lost against another change, try again", "CONFLICT", nil, error)
     case .alreadyExists: make(.alreadyExists, "it exists already", "ALREADY_EXISTS", nil, error)
+    case .invalidArgument: make(.invalidArgument, "a text holds U+0000, which cannot be kept", "UNSTORABLE_TEXT", nil, error)
     case .cancelled: RPCError(.cancelled, "the call was cancelled", cause: error)
     case .internal: nil
     }

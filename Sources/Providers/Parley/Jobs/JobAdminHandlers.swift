@@ -1,6 +1,6 @@
-internal import JOSE
 internal import Jobs
 internal import Logging
+internal import Pages
 internal import ParleyAPI
 internal import PostgreSQL
 internal import RPC
@@ -14,6 +14,7 @@ struct JobAdminHandlers: JobAdminService.Handlers {
   private static let purgeLimit = 100_000
 
   let queue: Jobs.JobQueue
+  let pages: PageKeyStore
   let log: Logger
 
   func listJobs(_ request: ListJobsRequest, _ call: CallContext) async throws -> ListJobsResponse {
@@ -22,8 +23,9 @@ struct JobAdminHandlers: JobAdminService.Handlers {
     }
     let size = request.pageSize == 0 ? Self.defaultPageSize : Int(request.pageSize)
     var after: UUID?
+    let tokens = try await pages.tokens()
     if !request.pageToken.isEmpty {
-      after = Base64URL.decode(request.pageToken).flatMap { UUID(bytes: $0) }
+      after = tokens.open(request.pageToken, in: call.method.path).flatMap { UUID(bytes: $0) }
       guard after != nil else { throw Self.invalid("page_token is not one that was handed out") }
     }
     let filter = JobFilter(
@@ -32,7 +34,7 @@ struct JobAdminHandlers: JobAdminService.Handlers {
     // One more than is wanted tells whether there is another page.
     let jobs = try await queue.list(filter, after: after, atMost: size + 1)
     let page = jobs.prefix(size)
-    let next = jobs.count > size ? page.last.map { Base64URL.encode($0.id.bytes) } : nil
+    let next = jobs.count > size ? page.last.map { tokens.seal($0.id.bytes, in: call.method.path) } : nil
     return ListJobsResponse(jobs: page.map(ParleyAPI.Job.init), nextPageToken: next ?? "")
   }
 

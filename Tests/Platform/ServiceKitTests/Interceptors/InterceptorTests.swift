@@ -16,7 +16,7 @@ struct InterceptorTests {
       (.closed, .unavailable, "DATABASE_UNAVAILABLE"),
       (.poolExhausted, .resourceExhausted, "DATABASE_BUSY"), (.outOfResources, .resourceExhausted, "DATABASE_BUSY"),
       (.deadlineExceeded, .deadlineExceeded, "DATABASE_TIMEOUT"), (.aborted, .aborted, "CONFLICT"),
-      (.alreadyExists, .alreadyExists, "ALREADY_EXISTS"),
+      (.alreadyExists, .alreadyExists, "ALREADY_EXISTS"), (.unstorableText, .invalidArgument, "UNSTORABLE_TEXT"),
     ])
   func database(_ code: DatabaseError.Code, _ status: StatusCode, _ reason: String) throws {
     let error = try #require(ErrorMap.rpcError(for: DatabaseError(code, "host db.internal is gone")))

@@ -1,5 +1,6 @@
 internal import AuthDomain
 internal import AuthStore
+internal import Pages
 internal import ParleyAPI
 internal import PostgreSQL
 internal import RPC
@@ -15,6 +16,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
   let activity: ActivityStore
   let journal: AccountJournal
   let calls: JournalledCalls
+  let pages: PageKeyStore
   let now: @Sendable () -> Moment
 
   // MARK: Signing in
@@ -67,12 +69,13 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
     let caller = try call.caller
     return try await calls.answer(call) { _ in
       let size = try PageToken.size(request.pageSize)
+      let token = try await PageToken(pages, call, of: caller.user)
       let found = try await sessions.list(
-        of: caller.user, after: PageToken.session(request.pageToken), limit: size + 1, at: now())
+        of: caller.user, after: token.session(request.pageToken), limit: size + 1, at: now())
       let page = found.prefix(size)
       return .init(
         sessions: page.map { $0.message(isCurrent: $0.id == caller.session) },
-        nextPageToken: found.count > size ? page.last.map { PageToken.session($0) } ?? "" : "")
+        nextPageToken: found.count > size ? page.last.map { token.session($0) } ?? "" : "")
     }
   }
 
@@ -136,11 +139,12 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
     let caller = try call.caller
     return try await calls.answer(call) { _ in
       let size = try PageToken.size(request.pageSize)
-      let found = try await activity.list(of: caller.user, before: PageToken.activity(request.pageToken), limit: size + 1)
+      let token = try await PageToken(pages, call, of: caller.user)
+      let found = try await activity.list(of: caller.user, before: token.activity(request.pageToken), limit: size + 1)
       let page = found.prefix(size)
       return .init(
         entries: page.map(\.message),
-        nextPageToken: found.count > size ? page.last.map { PageToken.activity($0.id) } ?? "" : "")
+        nextPageToken: found.count > size ? page.last.map { token.activity($0.id) } ?? "" : "")
     }
   }
 }

@@ -1,27 +1,43 @@
 internal import AuthDomain
 internal import AuthStore
-internal import JOSE
+internal import Pages
 internal import PostgreSQL
+internal import RPC
 
-/// Where a list goes on, as clients carry it about. It names nothing that they have not seen.
-enum PageToken {
-  static func session(_ session: SessionRecord) -> String { place(session.lastUsedAt, session.id) }
+/// Where a list goes on, as clients carry it about: sealed for one method and one reader.
+struct PageToken: Sendable {
+  private let tokens: PageTokens
+  private let list: String
+  private let reader: String
 
-  static func session(_ text: String) throws(AccountRefusal) -> SessionStore.Place? {
+  /// The tokens of a call's list.
+  ///
+  /// - Parameters:
+  ///   - keys: What seals them.
+  ///   - call: The call, whose method is the list.
+  ///   - user: Whose list it is; nil for one that all operators see alike.
+  init(_ keys: PageKeyStore, _ call: CallContext, of user: UserID? = nil) async throws(DatabaseError) {
+    tokens = try await keys.tokens()
+    list = call.method.path
+    reader = user?.description ?? ""
+  }
+
+  func session(_ session: SessionRecord) -> String { seal(session.lastUsedAt, session.id) }
+
+  func session(_ text: String) throws(AccountRefusal) -> SessionStore.Place? {
     try place(text).map { SessionStore.Place(lastUsedAt: $0.at, id: $0.id) }
   }
 
-  static func user(_ account: Account) -> String { place(account.createdAt, account.id) }
+  func user(_ account: Account) -> String { seal(account.createdAt, account.id) }
 
-  static func user(_ text: String) throws(AccountRefusal) -> UserDirectory.Place? {
+  func user(_ text: String) throws(AccountRefusal) -> UserDirectory.Place? {
     try place(text).map { UserDirectory.Place(createdAt: $0.at, id: $0.id) }
   }
 
-  static func activity(_ id: UUID) -> String { Base64URL.encode(id.bytes) }
+  func activity(_ id: UUID) -> String { tokens.seal(id.bytes, in: list, of: reader) }
 
-  static func activity(_ text: String) throws(AccountRefusal) -> UUID? {
-    guard !text.isEmpty else { return nil }
-    guard let words = words(text, 2) else { throw refusal }
+  func activity(_ text: String) throws(AccountRefusal) -> UUID? {
+    guard let words = try words(text, 2) else { return nil }
     return UUID(high: words[0], low: words[1])
   }
 
@@ -31,24 +47,25 @@ enum PageToken {
     return asked == 0 ? 50 : Int(asked)
   }
 
-  private static func place(_ at: Moment, _ id: some Identifier) -> String {
-    Base64URL.encode(bytes(UInt64(bitPattern: at.microseconds)) + bytes(id.high) + bytes(id.low))
+  private func seal(_ at: Moment, _ id: some Identifier) -> String {
+    tokens.seal(Self.bytes(UInt64(bitPattern: at.microseconds)) + Self.bytes(id.high) + Self.bytes(id.low), in: list, of: reader)
   }
 
-  private static func place<ID: Identifier>(_ text: String) throws(AccountRefusal) -> (at: Moment, id: ID)? {
-    guard !text.isEmpty else { return nil }
-    guard let words = words(text, 3) else { throw refusal }
+  private func place<ID: Identifier>(_ text: String) throws(AccountRefusal) -> (at: Moment, id: ID)? {
+    guard let words = try words(text, 3) else { return nil }
     return (Moment(microseconds: Int64(bitPattern: words[0])), ID(high: words[1], low: words[2]))
   }
 
-  private static var refusal: AccountRefusal { AccountRefusal(field: "page_token", "the next_page_token of the page before") }
+  /// So many words; nil for the first page.
+  private func words(_ text: String, _ count: Int) throws(AccountRefusal) -> [UInt64]? {
+    guard !text.isEmpty else { return nil }
+    guard let bytes = tokens.open(text, in: list, of: reader), bytes.count == 8 * count else {
+      throw AccountRefusal(field: "page_token", "the next_page_token of the page before")
+    }
+    return (0..<count).map { index in bytes[8 * index..<8 * index + 8].reduce(0) { $0 << 8 | UInt64($1) } }
+  }
 
   private static func bytes(_ word: UInt64) -> [UInt8] {
     stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt64($0)) }
-  }
-
-  private static func words(_ text: String, _ count: Int) -> [UInt64]? {
-    guard text.utf8.count <= 64, let bytes = Base64URL.decode(text), bytes.count == 8 * count else { return nil }
-    return (0..<count).map { index in bytes[8 * index..<8 * index + 8].reduce(0) { $0 << 8 | UInt64($1) } }
   }
 }

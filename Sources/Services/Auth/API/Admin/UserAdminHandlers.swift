@@ -1,6 +1,7 @@
 internal import AuthDomain
 internal import AuthStore
 internal import Logging
+internal import Pages
 internal import ParleyAPI
 internal import PostgreSQL
 internal import RPC
@@ -17,6 +18,7 @@ struct UserAdminHandlers: UserAdminService.Handlers {
   let subjects: any SubjectHashing
   let journal: AccountJournal
   let calls: JournalledCalls
+  let pages: PageKeyStore
   let now: @Sendable () -> Moment
   let log: Logger
 
@@ -29,11 +31,12 @@ struct UserAdminHandlers: UserAdminService.Handlers {
         app: request.app.unlessEmpty, provider: try Self.provider(request.provider), email: request.email.unlessEmpty,
         createdSince: try Moment(request.createdSince, "created_since"),
         createdUntil: try Moment(request.createdUntil, "created_until"), suspendedOnly: request.suspendedOnly)
-      let found = try await users.list(filter, after: PageToken.user(request.pageToken), limit: size + 1, at: now())
+      let token = try await PageToken(pages, call)
+      let found = try await users.list(filter, after: token.user(request.pageToken), limit: size + 1, at: now())
       let page = found.prefix(size)
       return .init(
         users: page.map(\.message),
-        nextPageToken: found.count > size ? page.last.map { PageToken.user($0.account) } ?? "" : "")
+        nextPageToken: found.count > size ? page.last.map { token.user($0.account) } ?? "" : "")
     }
   }
 
@@ -80,12 +83,14 @@ struct UserAdminHandlers: UserAdminService.Handlers {
   func listUserSessions(_ request: ListUserSessionsRequest, _ call: CallContext) async throws -> ListUserSessionsResponse {
     try await answer(call) { _ in
       let (id, size) = (try Self.user(request.userID), try PageToken.size(request.pageSize))
+      let token = try await PageToken(pages, call, of: id)
+      let place = try token.session(request.pageToken)
       _ = try await user(id)
-      let found = try await sessions.list(of: id, after: PageToken.session(request.pageToken), limit: size + 1, at: now())
+      let found = try await sessions.list(of: id, after: place, limit: size + 1, at: now())
       let page = found.prefix(size)
       return .init(
         sessions: page.map { $0.message(isCurrent: false) },
-        nextPageToken: found.count > size ? page.last.map { PageToken.session($0) } ?? "" : "")
+        nextPageToken: found.count > size ? page.last.map { token.session($0) } ?? "" : "")
     }
   }
 
@@ -122,9 +127,10 @@ struct UserAdminHandlers: UserAdminService.Handlers {
         guard filter.outcome != nil else { throw AccountRefusal(field: "outcome", "done, refused or failed") }
       }
       if !request.userID.isEmpty { filter.person = try await person(try Self.user(request.userID)) }
-      let found = try await audit.entries(filter, before: PageToken.activity(request.pageToken), limit: size + 1)
+      let token = try await PageToken(pages, call)
+      let found = try await audit.entries(filter, before: token.activity(request.pageToken), limit: size + 1)
       let page = found.prefix(size)
-      let next = found.count > size ? page.last.flatMap { UUID($0.id) }.map { PageToken.activity($0) } : nil
+      let next = found.count > size ? page.last.flatMap { UUID($0.id) }.map { token.activity($0) } : nil
       return .init(entries: page.map(\.message), nextPageToken: next ?? "")
     }
   }

@@ -3,6 +3,7 @@ internal import AuthStore
 internal import JOSE
 internal import JSON
 internal import Logging
+internal import PostgreSQL
 internal import RPCServer
 internal import RevenueCatProvider
 internal import ServiceKit
@@ -56,6 +57,9 @@ struct RevenueCatWebhookRoute: Sendable {
         log.info("RevenueCat told of an event", metadata: fields.merging(["users": "\(users)"]) { $1 })
         return success(event.meaning == .nothing ? "not handled" : "taken")
       }
+    } catch let error as DatabaseError where error.category == .invalidArgument {
+      // It will not be another one when it comes again.
+      return refusal(400, "invalid event", "malformed")
     } catch {
       // RevenueCat sends it again.
       log.error("an event of RevenueCat's was not taken", metadata: fields.merging(["cause": "\(error)"]) { $1 })

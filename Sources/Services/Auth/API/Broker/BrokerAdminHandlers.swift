@@ -1,7 +1,7 @@
 internal import AuthDomain
 internal import AuthStore
-internal import JOSE
 internal import Logging
+internal import Pages
 internal import ParleyAPI
 internal import PostgreSQL
 internal import RPC
@@ -16,6 +16,7 @@ struct BrokerAdminHandlers: BrokerAdminService.Handlers {
   let ledger: LedgerStore
   let switches: KillSwitchStore
   let watch: KillSwitchWatch
+  let pages: PageKeyStore
   let subjects: any SubjectHashing
   /// What there is to stop.
   let capabilities: Set<String>
@@ -26,15 +27,16 @@ struct BrokerAdminHandlers: BrokerAdminService.Handlers {
     let filter = try await filter(request)
     let size = try pageSize(request.pageSize)
     var before: UUID?
+    let tokens = try await pages.tokens()
     if !request.pageToken.isEmpty {
-      before = Base64URL.decode(request.pageToken).flatMap { UUID(bytes: $0) }
+      before = tokens.open(request.pageToken, in: call.method.path).flatMap { UUID(bytes: $0) }
       guard before != nil else { throw Self.invalid("page_token is not one that was handed out") }
     }
     // One more than is wanted tells whether there is another page.
     var entries = try await ledger.entries(filter, before: before, count: size + 1)
     let isLast = entries.count <= size
     entries = Array(entries.prefix(size))
-    let next = isLast ? nil : entries.last.flatMap { UUID($0.id) }.map { Base64URL.encode($0.bytes) }
+    let next = isLast ? nil : entries.last.flatMap { UUID($0.id) }.map { tokens.seal($0.bytes, in: call.method.path) }
     return GetLedgerResponse(entries: entries.map(ParleyAPI.LedgerEntry.init), nextPageToken: next ?? "")
   }
 

@@ -3,6 +3,7 @@ internal import AuthStore
 internal import EventLoop
 internal import Limits
 internal import Logging
+internal import Pages
 internal import ParleyAPI
 internal import PostgreSQL
 internal import RPC
@@ -28,7 +29,7 @@ struct Accounts: Sendable {
 
   init(
     _ context: ServiceContext, _ providers: IdentityProviders, _ keys: SigningKeys, _ grants: AppleGrants?,
-    subjects: any SubjectHashing
+    subjects: any SubjectHashing, pages: PageKeyStore
   ) {
     let (settings, loops, database, wall) = (context.settings, context.loops.loops, context.database, context.clock)
     let now = context.now
@@ -52,13 +53,13 @@ struct Accounts: Sendable {
       refreshing: RefreshFlow(
         rules: rules, apps: providers.apps, store: sessions, accounts: accounts, pepper: pepper, limits: limits, issuer: issuer,
         journal: journal, now: now),
-      accounts: accounts, sessions: sessions, activity: activity, journal: journal, calls: calls, now: now)
+      accounts: accounts, sessions: sessions, activity: activity, journal: journal, calls: calls, pages: pages, now: now)
     directory = SessionDirectoryHandlers(
       revocations: revocations, sessions: sessions, loops: loops, interval: settings[AccountKeys.revocationInterval], now: now)
     admin = UserAdminHandlers(
       apps: providers.apps, users: UserDirectory(database), suspensions: SuspensionStore(database, sessions: sessions),
       sessions: sessions, audit: AuditStore(database), subjects: subjects, journal: journal,
-      calls: calls, now: now, log: context.log)
+      calls: calls, pages: pages, now: now, log: context.log)
     let feed = PolledRevocations(
       StoredRevocations(revocations: revocations, sessions: sessions, now: now), log: context.log,
       unixSeconds: { wall.unixSeconds })

@@ -3,6 +3,7 @@ internal import AuthStore
 internal import EventLoop
 internal import Jobs
 internal import Limits
+internal import Pages
 internal import ParleyAPI
 internal import ParleyProvider
 public import PostgreSQL
@@ -48,8 +49,9 @@ public enum AuthService: Service {
   public static func build(_ context: ServiceContext) async throws -> ServiceParts {
     let (keys, providers) = (try await SigningKeys(context), try IdentityProviders(context))
     let apple = AppleAccounts(context, providers, keys.sealing)
-    let broker = try TokenBroker(context, providers)
-    let accounts = Accounts(context, providers, keys, apple.grants, subjects: broker.pipeline.subjects)
+    let pages = PageKeyStore(schema: "auth", context.database)
+    let broker = try TokenBroker(context, providers, pages: pages)
+    let accounts = Accounts(context, providers, keys, apple.grants, subjects: broker.pipeline.subjects, pages: pages)
     try await broker.checkOwnAccount()
     try await accounts.warmUp()
     let billing = Billing(context)
@@ -61,7 +63,7 @@ public enum AuthService: Service {
     let entitlements = billing.map { OwnEntitlements(entitlements: $0.entitlements) }
     parts.append(ServiceParts(guards: .sessions(accounts.authenticator, entitlements: entitlements)))
     parts.append(policies(context))
-    parts.append(ServiceParts(services: [JobAdmin.routes(jobs.engine.queue, log: context.log)]))
+    parts.append(ServiceParts(services: [JobAdmin.routes(jobs.engine.queue, pages: pages, log: context.log)]))
     parts.append(jobs.parts([data.jobHandlers]))
     return ServiceParts(joining: parts)
   }

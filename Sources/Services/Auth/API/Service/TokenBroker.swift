@@ -5,6 +5,7 @@ internal import GoogleProvider
 internal import Limits
 internal import Logging
 internal import OpenID
+internal import Pages
 internal import ParleyAPI
 internal import PostgreSQL
 internal import RPC
@@ -18,11 +19,13 @@ struct TokenBroker: Sendable {
   private let cloud: CloudIdentity
   private let sweep: RateLimitSweep
   private let uses: CapabilityUseSweep
+  private let pages: PageKeyStore
   private let switches: KillSwitchStore
   private let watch: KillSwitchWatch
   private let context: ServiceContext
 
-  init(_ context: ServiceContext, _ providers: IdentityProviders) throws {
+  init(_ context: ServiceContext, _ providers: IdentityProviders, pages: PageKeyStore) throws {
+    self.pages = pages
     let settings = context.settings
     let loops = context.loops.loops
     let now = context.now
@@ -69,7 +72,7 @@ struct TokenBroker: Sendable {
 
   private var admin: BrokerAdminHandlers {
     BrokerAdminHandlers(
-      ledger: LedgerStore(context.database), switches: switches, watch: watch, subjects: pipeline.subjects,
+      ledger: LedgerStore(context.database), switches: switches, watch: watch, pages: pages, subjects: pipeline.subjects,
       capabilities: pipeline.rules.capabilities.names, now: pipeline.now, log: context.log)
   }
 

@@ -1,4 +1,5 @@
 internal import Idempotency
+internal import Pages
 public import PostgreSQL
 
 /// The steps of the schema `auth`, oldest first.
@@ -15,5 +16,6 @@ public enum AuthMigrations {
     Migration(7, "create_provider_grants", createProviderGrants), Migration(8, "create_jobs", createJobs),
     Migration(9, "create_idempotency", IdempotencyMigration.create(schema: schema, role: "parley_auth")),
     Migration(10, "create_account_work", createAccountWork), Migration(11, "hold_jobs", holdJobs),
+    Migration(12, "create_page_key", PageKeyMigration.create(schema: schema, role: "parley_auth")),
   ]
 }

@@ -2,6 +2,7 @@ internal import Jobs
 internal import Logging
 internal import OnboardingDomain
 internal import OnboardingStore
+internal import Pages
 internal import ParleyAPI
 internal import PostgreSQL
 internal import RPC
@@ -17,6 +18,7 @@ struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
   let watch: SubmissionWatch
   let steps: StepCatalogues
   let jobs: any JobEngine
+  let pages: PageKeyStore
   let log: Logger
   let now: @Sendable () -> Timestamp
 
@@ -44,7 +46,8 @@ struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
         throw OnboardingRefusal.invalid(field: "page_size", "0 to \(Self.page.most)")
       }
       let size = request.pageSize == 0 ? Self.page.usual : Int(request.pageSize)
-      let after = UUID(request.pageToken)
+      let tokens = try await pages.tokens()
+      let after = tokens.open(request.pageToken, in: call.method.path).flatMap { UUID(bytes: $0) }
       guard after != nil || request.pageToken.isEmpty else {
         throw OnboardingRefusal.invalid(field: "page_token", "one that was handed out, or empty")
       }
@@ -59,7 +62,7 @@ struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
             parts: (parts[user] ?? []).map {
               UnfinishedPart(part: $0.name, reason: $0.reason, count: Int32(clamping: $0.count), since: .init($0.since))
             })
-        }, nextPageToken: found.count > size ? people.last?.description ?? "" : "")
+        }, nextPageToken: found.count > size ? people.last.map { tokens.seal($0.bytes, in: call.method.path) } ?? "" : "")
     }
   }
 

@@ -5,6 +5,7 @@ internal import Idempotency
 internal import Jobs
 internal import OnboardingDomain
 internal import OnboardingStore
+internal import Pages
 internal import ParleyAPI
 internal import ParleyProvider
 internal import PostgreSQL
@@ -36,7 +37,7 @@ struct OnboardingParts: Sendable {
   private let database: Database
   private let blocking: BlockingPool
 
-  init(_ context: ServiceContext, jobs: PostgreSQLJobs, blobs: any BlobStore) throws {
+  init(_ context: ServiceContext, jobs: PostgreSQLJobs, blobs: any BlobStore, pages: PageKeyStore) throws {
     let (settings, database, now) = (context.settings, context.database, context.now)
     let catalogues: StepCatalogues
     do throws(StepsFolder.Fault) { catalogues = try StepsFolder.catalogues(settings[OnboardingKeys.stepsDirectory]?.path) } catch
@@ -96,7 +97,8 @@ struct OnboardingParts: Sendable {
     self.recordings = RecordingDesk(database: database, recordings: recordings, blobs: blobs)
     admin = OnboardingAdminHandlers(
       submissions: submissions, recordings: recordings, identities: identities, voices: voiceStore, works: works,
-      unfinished: UnfinishedStore(database), watch: watch, steps: catalogues, jobs: jobs, log: context.log, now: now)
+      unfinished: UnfinishedStore(database), watch: watch, steps: catalogues, jobs: jobs, pages: pages, log: context.log, now: now
+    )
     own = OwnOnboardingData(
       database: database, store: OnboardingDataStore(database), recordings: recordings, voices: voiceStore,
       submissions: submissions, kept: IdempotencyStore(schema: "onboarding", database), blobs: blobs, jobs: jobs.queue,

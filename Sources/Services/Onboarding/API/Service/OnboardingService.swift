@@ -9,6 +9,7 @@ internal import Logging
 internal import OnboardingDomain
 internal import OnboardingStore
 internal import OpenAIProvider
+internal import Pages
 internal import ParleyAPI
 internal import ParleyProvider
 public import PostgreSQL
@@ -57,7 +58,8 @@ public enum OnboardingService: Service {
     }
     let jobs = ServiceJobs(context, schema: "onboarding")
     let blobs = try await ServiceBlobs.store(context)
-    let parts = try OnboardingParts(context, jobs: jobs.engine, blobs: blobs)
+    let pages = PageKeyStore(schema: "onboarding", context.database)
+    let parts = try OnboardingParts(context, jobs: jobs.engine, blobs: blobs, pages: pages)
     let policies = ServiceParts.policies(schema: "onboarding", context)
     guard let limiter = policies.limiter, let answers = policies.answers else {
       throw ServiceFailure(.internal, "nobody counts calls and keeps answers")
@@ -76,7 +78,7 @@ public enum OnboardingService: Service {
     return ServiceParts(joining: [
       policies,
       ServiceParts(
-        services: parts.routes + [JobAdmin.routes(jobs.engine.queue, log: context.log)],
+        services: parts.routes + [JobAdmin.routes(jobs.engine.queue, pages: pages, log: context.log)],
         guards: .sessions(sessions.authenticator, entitlements: sessions.entitlements), http: http.routes,
         jobs: sessions.jobs + parts.background + [OwedDeletions(context).job]),
       jobs.parts(parts.handlers),

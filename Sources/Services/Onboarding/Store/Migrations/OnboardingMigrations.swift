@@ -1,6 +1,7 @@
 internal import Idempotency
 internal import Jobs
 internal import Limits
+internal import Pages
 public import PostgreSQL
 
 /// The steps of the schema `onboarding`, oldest first.
@@ -24,6 +25,7 @@ public enum OnboardingMigrations {
     Migration(13, "keep_allowances", keepAllowances),
     Migration(14, "rest_submissions", restSubmissions),
     Migration(15, "find_unfinished", findUnfinished),
+    Migration(16, "create_page_key", PageKeyMigration.create(schema: schema, role: role)),
   ]
 
   private static let role = "parley_onboarding"
