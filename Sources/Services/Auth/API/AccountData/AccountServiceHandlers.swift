@@ -59,19 +59,38 @@ struct AccountServiceHandlers: AccountService.Handlers {
       guard (0...export.byteCount).contains(request.offset) else {
         throw AccountRefusal(field: "offset", "0 to \(export.byteCount)")
       }
-      var rank = try await work.rank(of: request.offset, in: export.id, of: caller.user)
-      while true {
-        let pieces = try await work.pieces(of: export.id, of: caller.user, from: rank, limit: Self.piecesAtOnce)
-        for piece in pieces { try await responses.write(piece.message(from: request.offset)) }
-        guard pieces.count == Self.piecesAtOnce else { break }
-        rank += Int32(pieces.count)
-      }
       let entry = AuthDomain.Activity(
         user: caller.user, app: caller.app, at: now(), action: .exportDownloaded, session: caller.session,
         address: client.address, requestID: client.requestID)
-      try await work.downloaded(
-        export.id, of: caller.user, keepingUntil: now().advanced(by: rules.downloadedRetention), noting: entry)
+      let (sent, failure) = await send(export.id, of: caller.user, from: request.offset, to: responses)
+      // Whoever breaks a download off has what came before, and the person is to see that.
+      if sent > 0 || failure == nil {
+        let end = failure == nil ? now().advanced(by: rules.downloadedRetention) : nil
+        try await uncancelled { () async throws(DatabaseError) in
+          try await work.downloaded(export.id, of: caller.user, keepingUntil: end, noting: entry)
+        }
+      }
+      if let failure { throw failure }
     }
+  }
+
+  /// How many pieces went out, and what ended that before the last one.
+  private func send(
+    _ export: AccountWorkID, of user: UserID, from offset: Int64, to responses: ResponseWriter<DownloadExportResponse>
+  ) async -> (sent: Int, failure: (any Error)?) {
+    var sent = 0
+    do {
+      var rank = try await work.rank(of: offset, in: export, of: user)
+      while true {
+        let pieces = try await work.pieces(of: export, of: user, from: rank, limit: Self.piecesAtOnce)
+        for piece in pieces {
+          try await responses.write(piece.message(from: offset))
+          sent += 1
+        }
+        guard pieces.count == Self.piecesAtOnce else { return (sent, nil) }
+        rank += Int32(pieces.count)
+      }
+    } catch { return (sent, error) }
   }
 
   // MARK: Deletion

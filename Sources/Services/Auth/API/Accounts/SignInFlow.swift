@@ -81,7 +81,7 @@ struct SignInFlow: Sendable {
       requestID: client.requestID)
     switch try await store.exchange(exchange, at: now) {
     case .refused(let kind):
-      await note(kind, identity, app, client)
+      await uncancelled { await note(kind, identity, app, client) }
       throw AccountRefusal(kind)
     case .signedIn(let account, let isNew):
       var session = session

@@ -1,4 +1,5 @@
 internal import AuthDomain
+internal import PostgreSQL
 
 /// The broker's work on one request: the one way in for gRPC and for HTTP.
 struct BrokerPipeline: Sendable {
@@ -43,8 +44,12 @@ struct BrokerPipeline: Sendable {
     do throws(Refusal) {
       for step in operation.steps(gatesWhoAmI: rules.gatesWhoAmI) { try await take(step, &passage) }
     } catch {
-      if error.kind.isAudited, !passage.isOnRecord { await recordDenial(error, &passage) }
-      journal.end(entry, passage, refusal: error)
+      if error.kind.isAudited, !passage.isOnRecord {
+        let denied = passage
+        // Whoever hangs up on a refusal is on record all the same.
+        passage = await uncancelled { await recordDenial(error, denied) }
+      }
+      journal.end(operation, passage, refusal: error)
       throw error
     }
     journal.end(entry, passage, refusal: nil)
@@ -135,14 +140,16 @@ struct BrokerPipeline: Sendable {
   }
 
   /// The caller is refused either way, so a record that cannot be written is only logged.
-  private func recordDenial(_ refusal: Refusal, _ passage: inout BrokerPassage) async {
-    guard passage.caller?.subject.isEmpty == false else { return }
+  private func recordDenial(_ refusal: Refusal, _ passage: BrokerPassage) async -> BrokerPassage {
+    var passage = passage
+    guard passage.caller?.subject.isEmpty == false else { return passage }
     do {
       var record = try await issuance(&passage, refusal.kind == .mintFailed ? .failed : .denied)
       record.reason = refusal.kind.reason
       try await audit.record(record)
     } catch {
       journal.lostDenial(refusal, "\(error)")
+    return passage
     }
   }
 

@@ -156,14 +156,14 @@ extension AccountWorkStore {
       """) ?? .max
   }
 
-  /// An export was handed out to its end: from now on it is kept no longer than `limit`.
+  /// An export was handed out, or a part of it. One that was to its end is kept no longer than `limit` from now on; nil changes nothing.
   public func downloaded(
-    _ work: AccountWorkID, of user: UserID, keepingUntil limit: Moment, noting activity: Activity
+    _ work: AccountWorkID, of user: UserID, keepingUntil limit: Moment?, noting activity: Activity
   ) async throws(DatabaseError) {
     _ = try await database.settle(within: patience) { transaction in
       try await transaction.executeAll([
         """
-        update auth.account_work set expires_at = least(expires_at, \(Timestamp(limit)))
+        update auth.account_work set expires_at = least(expires_at, \(limit.map { Timestamp($0) }))
         where user_id = \(UUID(user)) and id = \(UUID(work)) and kind = 'export'
         """, ActivityStore.insert(activity),
       ])

@@ -102,6 +102,16 @@ public struct SessionStore: Sendable {
     _ token: Presentation, of user: UserID, at now: Moment, rules: RefreshRules, for client: Client,
     successor: @escaping @Sendable (_ generation: UInt32) -> Digest
   ) async throws(DatabaseError) -> Refreshed {
+    // What a token that was used before gives away is acted on, also where whoever shows it hangs up at once.
+    try await uncancelled { () async throws(DatabaseError) in
+      try await settled(token, of: user, at: now, rules: rules, for: client, successor: successor)
+    }
+  }
+
+  private func settled(
+    _ token: Presentation, of user: UserID, at now: Moment, rules: RefreshRules, for client: Client,
+    successor: @escaping @Sendable (_ generation: UInt32) -> Digest
+  ) async throws(DatabaseError) -> Refreshed {
     try await database.settle(within: patience) { transaction in
       let row: SessionRow? = try await transaction.row(
         """
