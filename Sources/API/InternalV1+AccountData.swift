@@ -4,6 +4,58 @@
 public import MessagesCore
 public import RPC
 
+/// Why a call was refused, without the prefix the reason of its `google.rpc.ErrorInfo`, whose domain is `parley.internal.v1`.
+public enum InternalErrorReason: ProtoEnum {
+  /// Unspecified.
+  case unspecified
+  /// A field is not what it has to be.
+  case invalidArgument
+  /// Nobody has asked for the deletion.
+  case deletionNotAsked
+  /// The deletion's turn comes when other services have done their parts.
+  case deletionNotDue
+  /// What the service keeps cannot be handed out: a defect of its own.
+  case malformedDocument
+  /// A number without a name in this version.
+  case unrecognized(Int32)
+
+  /// The case with this number; never fails.
+  public init(rawValue: Int32) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .invalidArgument
+    case 2: self = .deletionNotAsked
+    case 3: self = .deletionNotDue
+    case 4: self = .malformedDocument
+    default: self = .unrecognized(rawValue)
+    }
+  }
+
+  /// The number on the wire.
+  public var rawValue: Int32 {
+    switch self {
+    case .unspecified: 0
+    case .invalidArgument: 1
+    case .deletionNotAsked: 2
+    case .deletionNotDue: 3
+    case .malformedDocument: 4
+    case .unrecognized(let number): number
+    }
+  }
+
+  /// The names and numbers of this enum.
+  public static let descriptor: EnumDescriptor = .init(
+    "parley.internal.v1.ErrorReason",
+    [
+      (0, "ERROR_REASON_UNSPECIFIED"),
+      (1, "ERROR_REASON_INVALID_ARGUMENT"),
+      (2, "ERROR_REASON_DELETION_NOT_ASKED"),
+      (3, "ERROR_REASON_DELETION_NOT_DUE"),
+      (4, "ERROR_REASON_MALFORMED_DOCUMENT"),
+    ]
+  )
+}
+
 /// Asks for everything that is kept of a person.
 public struct ExportRequest: Message {
   /// The account, a UUID.
@@ -423,10 +475,13 @@ extension FileDescriptor {
       bGV0ZVJlc3BvbnNlEjkKBWtpbmRzGAEgAygLMiMucGFybGV5LmludGVybmFsLnYxLkFjY291bnREYXRhS2luZFIFa2luZHMiKAoNUmVwb3J0UmVxdWVz\
       dBIXCgd1c2VyX2lkGAEgASgJUgZ1c2VySWQiSwoOUmVwb3J0UmVzcG9uc2USOQoFa2luZHMYASADKAsyIy5wYXJsZXkuaW50ZXJuYWwudjEuQWNjb3Vu\
       dERhdGFLaW5kUgVraW5kcyJuCg9BY2NvdW50RGF0YUtpbmQSEgoEa2luZBgBIAEoCVIEa2luZBIYCgdkZWxldGVkGAIgASgDUgdkZWxldGVkEhIKBGhl\
-      bGQYAyABKANSBGhlbGQSGQoId2h5X2hlbGQYBCABKAlSB3doeUhlbGQypAIKEkFjY291bnREYXRhU2VydmljZRJaCgZFeHBvcnQSIS5wYXJsZXkuaW50\
-      ZXJuYWwudjEuRXhwb3J0UmVxdWVzdBoiLnBhcmxleS5pbnRlcm5hbC52MS5FeHBvcnRSZXNwb25zZSIHkAIBiLUYBzABElgKBkRlbGV0ZRIhLnBhcmxl\
-      eS5pbnRlcm5hbC52MS5EZWxldGVSZXF1ZXN0GiIucGFybGV5LmludGVybmFsLnYxLkRlbGV0ZVJlc3BvbnNlIgeQAgKItRgHElgKBlJlcG9ydBIhLnBh\
-      cmxleS5pbnRlcm5hbC52MS5SZXBvcnRSZXF1ZXN0GiIucGFybGV5LmludGVybmFsLnYxLlJlcG9ydFJlc3BvbnNlIgeQAgGItRgHYgZwcm90bzM=
+      bGQYAyABKANSBGhlbGQSGQoId2h5X2hlbGQYBCABKAlSB3doeUhlbGQquwEKC0Vycm9yUmVhc29uEhwKGEVSUk9SX1JFQVNPTl9VTlNQRUNJRklFRBAA\
+      EiEKHUVSUk9SX1JFQVNPTl9JTlZBTElEX0FSR1VNRU5UEAESIwofRVJST1JfUkVBU09OX0RFTEVUSU9OX05PVF9BU0tFRBACEiEKHUVSUk9SX1JFQVNP\
+      Tl9ERUxFVElPTl9OT1RfRFVFEAMSIwofRVJST1JfUkVBU09OX01BTEZPUk1FRF9ET0NVTUVOVBAEMqQCChJBY2NvdW50RGF0YVNlcnZpY2USWgoGRXhw\
+      b3J0EiEucGFybGV5LmludGVybmFsLnYxLkV4cG9ydFJlcXVlc3QaIi5wYXJsZXkuaW50ZXJuYWwudjEuRXhwb3J0UmVzcG9uc2UiB5ACAYi1GAcwARJY\
+      CgZEZWxldGUSIS5wYXJsZXkuaW50ZXJuYWwudjEuRGVsZXRlUmVxdWVzdBoiLnBhcmxleS5pbnRlcm5hbC52MS5EZWxldGVSZXNwb25zZSIHkAICiLUY\
+      BxJYCgZSZXBvcnQSIS5wYXJsZXkuaW50ZXJuYWwudjEuUmVwb3J0UmVxdWVzdBoiLnBhcmxleS5pbnRlcm5hbC52MS5SZXBvcnRSZXNwb25zZSIHkAIB\
+      iLUYB2IGcHJvdG8z
       """
   )
 }

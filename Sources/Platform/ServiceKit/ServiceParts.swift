@@ -13,7 +13,8 @@ public struct ServiceParts: Sendable {
   /// Its plain HTTP routes.
   public var http: [HTTPRoute]
   /// What answers plain HTTP requests for other paths; by default with 404.
-  public var fallback: HTTPRoute.Handler
+  public var fallback: HTTPRoute.Handler { ownFallback ?? { _ in .text(404, "not found") } }
+  private var ownFallback: HTTPRoute.Handler?
   /// What runs beside the server from start to drain.
   public var jobs: [BackgroundJob]
   /// Where calls are counted. A service with a method that has a rate limit does not start without it.
@@ -24,20 +25,21 @@ public struct ServiceParts: Sendable {
   /// A service from its parts.
   public init(
     services: [ServiceRoutes] = [], guards: [MethodAccess: AccessGuard] = [:], interceptors: [any ServerInterceptor] = [],
-    http: [HTTPRoute] = [], fallback: @escaping HTTPRoute.Handler = { _ in .text(404, "not found") }, jobs: [BackgroundJob] = []
+    http: [HTTPRoute] = [], fallback: HTTPRoute.Handler? = nil, jobs: [BackgroundJob] = []
   ) {
     self.services = services
     self.guards = guards
     self.interceptors = interceptors
     self.http = http
-    self.fallback = fallback
+    ownFallback = fallback
     self.jobs = jobs
   }
 
   /// A service whose parts are made one by one, each by whoever knows it.
   ///
   /// Two parts that guard the same kind of access, or both count calls or keep answers, are a programmer's mistake. The fallback is the
-  /// default one.
+  /// first
+  /// one that is given, else the default one.
   public init(joining parts: [ServiceParts]) {
     self.init()
     for part in parts {
@@ -45,6 +47,7 @@ public struct ServiceParts: Sendable {
       guards.merge(part.guards) { _, _ in preconditionFailure("two parts guard the same kind of access") }
       interceptors += part.interceptors
       http += part.http
+      ownFallback = ownFallback ?? part.ownFallback
       jobs += part.jobs
       precondition(limiter == nil || part.limiter == nil, "two parts count calls")
       precondition(answers == nil || part.answers == nil, "two parts keep answers")

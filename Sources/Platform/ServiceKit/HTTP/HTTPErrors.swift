@@ -45,7 +45,7 @@ extension HTTPServerResponse {
   /// The answer that tells of an error: its message as text, with `retry-after` and `www-authenticate` where they belong. Where a
   /// subscription is missing it is JSON, with the hints by which the apps open their paywall.
   public static func error(_ error: RPCError) -> HTTPServerResponse {
-    if let hints = error.paywallHints { return .failure(error.httpStatus, error.message, adding: hints) }
+    if let hints = error.paywallHints { return .failure(error.httpStatus, error.message, error, adding: hints) }
     return .text(error.httpStatus, error.message, headers: error.httpFields(error.httpStatus))
   }
 }

@@ -10,17 +10,40 @@ extension HTTPServerResponse {
   /// - Parameters:
   ///   - status: The status.
   ///   - text: What to say.
-  ///   - error: What was refused; its reason is the code. Nil for a request that was never as far as a call.
+  ///   - error: What was refused; its reason is the code. One without a reason has the name of its status in that place.
   ///   - more: Further members of the body.
   public static func failure(
-    _ status: Int, _ text: String, _ error: RPCError? = nil, adding more: JSONObject = [:]
+    _ status: Int, _ text: String, _ error: RPCError, adding more: JSONObject = [:]
   ) -> HTTPServerResponse {
-    var body: JSONObject = ["success": false, "error": .string(text)]
-    if let reason = error?.reason { body["code"] = .string(reason) }
-    for member in more { body[member.name] = member.value }
-    let unsigned: [(name: String, value: String)] = status == 401 ? [("www-authenticate", "Bearer")] : []
-    return .json(status, JSONValue.object(body).encoded(), headers: error?.httpFields(status) ?? unsigned)
+    failure(status, text, code: error.reason ?? error.code.name, headers: error.httpFields(status), adding: more)
   }
+
+  /// The same for a request that was never as far as a call.
+  ///
+  /// - Parameters:
+  ///   - status: The status.
+  ///   - text: What to say.
+  ///   - code: The reason, for programs.
+  ///   - headers: Further header fields.
+  ///   - more: Further members of the body.
+  public static func failure(
+    _ status: Int, _ text: String, code: String, headers: [(name: String, value: String)] = [], adding more: JSONObject = [:]
+  ) -> HTTPServerResponse {
+    var body: JSONObject = ["success": false, "error": .string(text), "code": .string(code)]
+    for member in more { body[member.name] = member.value }
+    return .json(status, JSONValue.object(body).encoded(), headers: headers)
+  }
+
+  /// 405 for whoever comes with another method than `allowed`.
+  public static func wrongMethod(allowed: String) -> HTTPServerResponse {
+    failure(405, "method not allowed", code: "METHOD_NOT_ALLOWED", headers: [("allow", "\(allowed), OPTIONS")])
+  }
+
+  /// 404 for a path that leads nowhere.
+  public static var noSuchPath: HTTPServerResponse { failure(404, "not found", code: "PATH_NOT_FOUND") }
+
+  /// 413 for a body that is larger than any of its path may be.
+  public static var bodyTooLarge: HTTPServerResponse { failure(413, "content too large", code: "REQUEST_TOO_LARGE") }
 
   /// The same with the status and the message of the error, and where a subscription is missing with the hints by which the apps open
   /// their paywall.

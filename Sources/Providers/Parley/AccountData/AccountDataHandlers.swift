@@ -38,8 +38,8 @@ public struct AccountDataHandlers: AccountDataService.Handlers {
 
   private static func identifier(_ text: String, _ field: String) throws(RPCError) -> UUID {
     guard let identifier = UUID(text) else {
-      throw RPCError(
-        .invalidArgument, "invalid argument", details: [.badRequest([.init(field: field, description: "a UUID")])])
+      throw AccountDataRefusal.invalidArgument.rpcError(
+        "invalid argument", adding: .badRequest([.init(field: field, description: "a UUID")]))
     }
     return identifier
   }
@@ -58,7 +58,7 @@ private actor DocumentWriter {
     if current?.name != part.document {
       try await finish()
       guard AccountDataName.isDocument(part.document), finished.insert(part.document).inserted else {
-        throw RPCError(.internal, "a document has no good name, or comes twice")
+        throw AccountDataRefusal.malformedDocument.rpcError("a document has no good name, or comes twice")
       }
       current = (part.document, part.contentType, false)
     }

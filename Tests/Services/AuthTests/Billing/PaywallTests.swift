@@ -20,7 +20,8 @@ struct PaywallTests {
       #expect(plain.status == 402)
       #expect(
         try JSONParser.parse(plain.body) == [
-          "success": false, "error": "subscription required", "requiresSubscription": true, "redirectToPaywall": true,
+          "success": false, "error": "subscription required", "code": "SUBSCRIPTION_REQUIRED", "requiresSubscription": true,
+          "redirectToPaywall": true,
         ])
       // Connect has a status of its own for the code; its clients go by the body.
       let connect = try await world.connect(tokens)

@@ -36,6 +36,30 @@ struct FirstAppPathTests {
     }
   }
 
+  @Test("Whatever is refused at the first app's paths, it is told in JSON with a code (BB-06)")
+  func refusals() async throws {
+    try await OnboardingWorld.with { world in
+      let ana = try await world.signIn("ana")
+      let large = [UInt8](repeating: 0x20, count: 5 << 20)
+      for (method, path, body, status, code) in [
+        (HTTPMethod.get, "/onboarding/v3/complete", nil, 405, "METHOD_NOT_ALLOWED"),
+        (.delete, "/health", nil, 405, "METHOD_NOT_ALLOWED"),
+        (.post, "/api/identity/voice-clips/\(ana.userID)", [], 405, "METHOD_NOT_ALLOWED"),
+        (.get, "/api", nil, 404, "PATH_NOT_FOUND"), (.post, "/onboarding/v4/complete", [], 404, "PATH_NOT_FOUND"),
+        (.post, "/onboarding/extract-data", large, 413, "REQUEST_TOO_LARGE"),
+        (.post, "/voice/clone", large, 413, "REQUEST_TOO_LARGE"),
+        (.post, "/debug/onboarding/retry-transcription/\(ana.userID)", [], 403, "DEBUG_CLOSED"),
+      ] as [(HTTPMethod, String, [UInt8]?, Int, String)] {
+        let answer = try await world.send(method, path, body, as: ana)
+        let told = try #require(try JSONParser.parse(answer.body).object, "\(method) \(path): \(answer.text ?? "")")
+        #expect(answer.status == status && told["code"]?.string == code, "\(method) \(path): \(answer.status) \(told)")
+        #expect(told["success"] == false && told["error"]?.string?.isEmpty == false)
+        #expect(answer.headers["content-type"] == "application/json" && answer.headers["cache-control"] == "no-store")
+        #expect((answer.headers["allow"] != nil) == (status == 405))
+      }
+    }
+  }
+
   @Test("O-25, B-49: who has not paid is told by each path of the subscription and of the paywall, and of nothing else")
   func paywall() async throws {
     try await OnboardingWorld.with { world in

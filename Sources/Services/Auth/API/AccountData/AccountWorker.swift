@@ -2,6 +2,7 @@ internal import AuthDomain
 internal import AuthStore
 internal import EventLoop
 internal import Logging
+internal import ParleyProvider
 internal import PostgreSQL
 internal import RPC
 internal import ServiceKit
@@ -115,7 +116,7 @@ struct AccountWorker: Sendable {
   private func erase(_ work: AccountWork) async throws {
     switch try await own.erase(work.user, work.id) {
     // Another run has not done its part yet, or somebody took the work away.
-    case .refused: throw RPCError(.unavailable, "the account's own part is not due")
+    case .refused: throw AccountDataRefusal.deletionNotDue.rpcError("the account's own part is not due")
     case .done(_, let endedNow): if endedNow { journal.ended(work, "done", at: now()) }
     }
   }

@@ -1,5 +1,6 @@
 internal import AuthDomain
 internal import AuthStore
+internal import ParleyProvider
 internal import PostgreSQL
 internal import RPC
 internal import ServiceKit
@@ -27,8 +28,10 @@ struct OwnAccountData: AccountDataHolding {
   }
 
   private static func refusal(_ outcome: AccountDataStore.DeletionOutcome) -> RPCError {
-    if case .refused(.notAsked) = outcome { return RPCError(.failedPrecondition, "nobody has asked for this deletion") }
-    return RPCError(.unavailable, "other services have not done their parts yet")
+    if case .refused(.notAsked) = outcome {
+      return AccountDataRefusal.deletionNotAsked.rpcError("nobody has asked for this deletion")
+    }
+    return AccountDataRefusal.deletionNotDue.rpcError("other services have not done their parts yet")
   }
 
   /// As ``AccountDataStore/erase(_:work:at:)``, of whoever that is.

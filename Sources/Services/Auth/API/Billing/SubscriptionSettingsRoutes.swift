@@ -52,8 +52,8 @@ struct SubscriptionSettingsRoutes: Sendable {
   private func put(
     _ path: String, _ work: @escaping @Sendable (JSONObject, UserID) async throws(BillingRefusal) -> EntitlementRecord
   ) -> HTTPRoute {
-    HTTPRoute(path) { request in
-      guard request.method == "PUT" else { return .text(405, "method not allowed", headers: [("allow", "PUT, OPTIONS")]) }
+    HTTPRoute(path, tooLarge: .bodyTooLarge.secured) { request in
+      guard request.method == "PUT" else { return .wrongMethod(allowed: "PUT").secured }
       return await answer(request, work).secured
     }
   }
@@ -65,7 +65,9 @@ struct SubscriptionSettingsRoutes: Sendable {
     do throws(RPCError) { user = try await callers.user(of: request) } catch {
       return .failure(error)
     }
-    guard let body = (try? JSONParser.parse(request.body))?.object else { return .failure(400, "the body is not a JSON object") }
+    guard let body = (try? JSONParser.parse(request.body))?.object else {
+      return .failure(400, "the body is not a JSON object", code: "INVALID_ARGUMENT")
+    }
     do throws(BillingRefusal) { return .json(200, success(try await work(body, user))) } catch {
       return .failure(error.httpStatus, error.kind == .invalidArgument ? error.detail : error.kind.text, error.rpcError)
     }

@@ -89,7 +89,10 @@ extension OnboardingHTTPRoutes {
       case .part(let range):
         (status, part) = (206, range)
         headers.append(("content-range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(recording.size)"))
-      case .unsatisfiable: return .init(416, headers: [("content-range", "bytes */\(recording.size)")])
+      case .unsatisfiable:
+        return .failure(
+          416, "the recording has no such part", code: "RANGE_NOT_SATISFIABLE",
+          headers: [("content-range", "bytes */\(recording.size)")])
       }
       return .init(status, headers: headers, body: try await recordings.bytes(part, of: recording, caller.userID))
     }

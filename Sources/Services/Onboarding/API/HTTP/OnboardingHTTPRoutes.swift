@@ -93,12 +93,11 @@ struct OnboardingHTTPRoutes: Sendable {
     _ answer: @escaping @Sendable (HTTPServerRequest) async throws -> HTTPServerResponse
   ) -> HTTPRoute {
     HTTPRoute(
-      path, maximumBodyBytes: limit?.bytes, tooLarge: limit.map { .failure($0.refusal(OnboardingRefusal.domain)).secured },
+      path, maximumBodyBytes: limit?.bytes,
+      tooLarge: (limit.map { .failure($0.refusal(OnboardingRefusal.domain)) } ?? .bodyTooLarge).secured,
       beginsAtHeaders: limit != nil, room: limit?.room ?? RequestLimit.room
     ) { request in
-      guard request.method == method else {
-        return .text(405, "method not allowed", headers: [("allow", "\(method), OPTIONS")])
-      }
+      guard request.method == method else { return .wrongMethod(allowed: method).secured }
       do { return try await answer(request).secured } catch { return try Self.failure(error, sentence).secured }
     }
   }
@@ -107,7 +106,7 @@ struct OnboardingHTTPRoutes: Sendable {
   private static func failure(_ error: any Error, _ sentence: String) throws(HTTPDefect) -> HTTPServerResponse {
     guard let known = ErrorMap.rpcError(for: error) else {
       throw HTTPDefect(error) { incident in
-        .failure(500, sentence, adding: ["details": .string("internal error, incident \(incident)")]).secured
+        .failure(500, sentence, code: "INTERNAL", adding: ["details": .string("internal error, incident \(incident)")]).secured
       }
     }
     guard known.httpStatus >= 500 else { return .failure(known) }
@@ -137,7 +136,7 @@ struct OnboardingHTTPRoutes: Sendable {
       let shown = request.headerValues("x-debug-access")
       guard let debugToken, shown.count == 1,
         ConstantTime.areEqual(SHA256.digest(Array(shown[0].utf8)), SHA256.digest(Array(debugToken.utf8)))
-      else { return .failure(403, "debug paths are closed") }
+      else { return .failure(403, "debug paths are closed", code: "DEBUG_CLOSED") }
       guard let user = UUID(request.lastSegment) else {
         throw OnboardingRefusal.invalid(field: "userId", "a UUID").rpcError
       }
@@ -147,8 +146,9 @@ struct OnboardingHTTPRoutes: Sendable {
 
   /// What an app asks before it sends its answers: whether they would be taken.
   private func probe(_ path: String) -> HTTPRoute {
-    .get(path, allowsHead: true) { _ in
-      guard health.isServing else { return .failure(503, "not serving").secured }
+    HTTPRoute(path, tooLarge: .bodyTooLarge.secured) { request in
+      guard ["GET", "HEAD"].contains(request.method) else { return .wrongMethod(allowed: "GET, HEAD").secured }
+      guard health.isServing else { return .failure(503, "not serving", code: "NOT_SERVING").secured }
       return FirstAppJSON.response(["success": true, "status": "ok"]).secured
     }
   }

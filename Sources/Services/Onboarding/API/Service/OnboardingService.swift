@@ -80,6 +80,7 @@ public enum OnboardingService: Service {
       ServiceParts(
         services: parts.routes + [JobAdmin.routes(jobs.engine.queue, pages: pages, log: context.log)],
         guards: .sessions(sessions.authenticator, entitlements: sessions.entitlements), http: http.routes,
+        fallback: { _ in .noSuchPath.secured },
         jobs: sessions.jobs + parts.background + [OwedDeletions(context).job]),
       jobs.parts(parts.handlers),
     ])
