@@ -14,7 +14,7 @@ public enum BillingKeys {
     "The whole Authorization header of RevenueCat's webhooks, as typed in its dashboard; without it they get 500.")
   /// Where RevenueCat is.
   public static let address = ConfigurationKey<String>(
-    "revenuecat.url", default: "https://api.revenuecat.com", check: { isSafe($0) ? nil : "an https:// address" },
+    "revenuecat.url", default: "https://api.revenuecat.com", check: { SafeURL.isSafe($0) ? nil : "an https:// address" },
     "Where RevenueCat's API is.")
   /// The entitlements that count.
   public static let entitlements = ConfigurationKey<[String]>(
@@ -83,10 +83,5 @@ public enum BillingKeys {
       findings.append(.warning(entitlements, "not set: every entitlement of the RevenueCat project opens the service"))
     }
     return findings
-  }
-
-  private static func isSafe(_ url: String) -> Bool {
-    let isPlainHere = ["http://127.0.0.1", "http://localhost", "http://[::1]"].contains(where: url.hasPrefix)
-    return url.hasPrefix("https://") || isPlainHere
   }
 }

@@ -53,8 +53,7 @@ public enum CloudKeys {
   // MARK: Checks
 
   static func problem(_ url: String) -> String? {
-    let isPlainHere = ["http://127.0.0.1", "http://localhost", "http://[::1]"].contains(where: url.hasPrefix)
-    return url.hasPrefix("https://") || isPlainHere ? nil : "an https:// address"
+    SafeURL.isSafe(url) ? nil : "an https:// address"
   }
 
   @Sendable private static func serviceAccountProblem(_ json: String) -> String? {

@@ -127,8 +127,7 @@ extension OnboardingKeys {
 
   private static func isURL(_ text: String?) -> String? {
     guard let text else { return nil }
-    return text.hasPrefix("https://") || text.hasPrefix("http://127.0.0.1") || text.hasPrefix("http://localhost")
-      ? nil : "an address that begins with https://, or http:// on this machine"
+    return SafeURL.isSafe(text) ? nil : "an address that begins with https://, or http:// on this machine"
   }
 
   private static func isPath(_ text: String) -> String? {
