@@ -77,6 +77,43 @@ struct MintTests {
     }
   }
 
+  @Test("B-28: what the source gives with less than 600 s left is handed out, and not asked for by each caller (AF-12)")
+  func shortRemaining() async throws {
+    try await withLoops { group in
+      let fixture = GoogleFixture(group)
+      let cache = try fixture.cache()
+      fixture.google.set { $0.expiresIn = 450 }
+      let first = try await cache.mint(scope: "a")
+      #expect(first.timeLeft(at: fixture.clock.monotonic) == .seconds(450))
+      for _ in 0..<99 {
+        fixture.clock.advance(by: .milliseconds(100))
+        #expect(try await cache.mint(scope: "a").value == first.value)
+      }
+      #expect(fixture.google.mints == 1)
+      // Ten seconds after it was asked, the source is asked again, and what it gives now is shared as ever.
+      fixture.google.set { $0.expiresIn = 3600 }
+      fixture.clock.advance(by: .milliseconds(100))
+      let next = try await cache.mint(scope: "a")
+      #expect(next.value != first.value)
+      fixture.clock.advance(by: .seconds(3000))
+      #expect(try await cache.mint(scope: "a").value == next.value && fixture.google.mints == 2)
+    }
+  }
+
+  @Test("B-28: a token that has run out is not shared, however short a while ago it came (AF-12)")
+  func runOut() async throws {
+    try await withLoops { group in
+      let fixture = GoogleFixture(group)
+      let cache = try fixture.cache()
+      fixture.google.set { $0.expiresIn = 5 }
+      let first = try await cache.mint(scope: "a")
+      fixture.clock.advance(by: .milliseconds(4999))
+      #expect(try await cache.mint(scope: "a").value == first.value)
+      fixture.clock.advance(by: .milliseconds(1))
+      #expect(try await cache.mint(scope: "a").value != first.value)
+    }
+  }
+
   @Test("B-28: a token of unknown life is never shared")
   func unknownLife() async throws {
     try await withLoops { group in

@@ -54,7 +54,7 @@ struct CloudIdentity: Sendable {
         of: capability.accountName, base: settings[CloudKeys.impersonationURL], lifetime: Self.capabilityLifetime, as: caller,
         timeout: settings[BrokerKeys.mintTimeout], over: context.outbound, clock: clock, log: context.log)
       impersonated[capability.name] =
-        shares ? MintCache(source, minimumRemaining: Self.capabilityRemaining, on: loop, clock: clock) : source
+        shares ? MintCache(source, minimumRemaining: Self.capabilityRemaining, pause: .zero, on: loop, clock: clock) : source
     }
     let shared = MintCache(own, minimumRemaining: settings[BrokerKeys.minimumRemaining], on: loop, clock: clock)
     return GoogleAccessTokens(own: shares ? shared : own, impersonated: impersonated, monotonic: clock.now, now: now)
