@@ -15,13 +15,20 @@ struct SessionIssuer: Sendable {
       refreshToken: token.text, refreshExpiresAt: .init(session.expiresAt), sessionID: session.id.description)
   }
 
+  /// Throws where no access token could be signed now.
+  func mustBeReady() async throws(AccountRefusal) {
+    do { try await signer.mustBeReady() } catch { throw Self.refusal(error) }
+  }
+
   /// An access token of a session.
   func sign(_ session: SessionRecord, at now: Moment) async throws(AccountRefusal) -> String {
     let claims = AccessTokenClaims(
       user: session.user, session: session.id, app: session.app, issuedAt: now,
       expiresAt: now.advanced(by: AccountRules.accessLifetime), authenticatedAt: session.authenticatedAt)
-    do { return try await signer.sign(claims) } catch {
-      throw AccountRefusal(error.kind == .cancelled ? .cancelled : .signingUnavailable, detail: error.reason)
-    }
+    do { return try await signer.sign(claims) } catch { throw Self.refusal(error) }
+  }
+
+  private static func refusal(_ error: PortFailure) -> AccountRefusal {
+    AccountRefusal(error.kind == .cancelled ? .cancelled : .signingUnavailable, detail: error.reason)
   }
 }

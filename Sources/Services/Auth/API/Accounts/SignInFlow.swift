@@ -72,7 +72,7 @@ struct SignInFlow: Sendable {
       id: SessionID(Self.identifier(at: now)), user: newUser, app: app.name, provider: provider, device: device, createdAt: now,
       authenticatedAt: now, lastUsedAt: now, lastAddress: client.address, expiresAt: now)
     // A token serves once: whether there is a key to sign with is found out before it is used up.
-    _ = try await issuer.sign(session, at: now)
+    try await issuer.mustBeReady()
     let token = RefreshTokens(pepper: try await pepper.pepper()).first(of: session.id)
     let state = RefreshState(first: RefreshTokens.digest(token), at: now, rules: rules.refresh)
     let exchange = SignInStore.Exchange(

@@ -30,7 +30,8 @@ struct SigningKeys: Sendable {
         period: settings[SigningKeyKeys.period], publishedAhead: settings[SigningKeyKeys.publishedAhead]),
       on: context.loops.loops[0], log: context.log, now: context.now)
     signer = AccessTokenSigner(
-      keyring, issuer: settings[SigningKeyKeys.issuer], audience: settings[SigningKeyKeys.audience])
+      keyring, issuer: settings[SigningKeyKeys.issuer], audience: settings[SigningKeyKeys.audience],
+      countedBy: context.metrics.counter("parley_access_tokens_signed_total", help: "Access tokens that were signed."))
     (self.context, self.sealing) = (context, sealing)
     try await keyring.read()
     if let failure = keyring.failure {

@@ -28,6 +28,10 @@ public struct AccessTokenClaims: Sendable, Hashable {
 
 /// Signs access tokens with the key of the hour.
 public protocol AccessTokenSigning: Sendable {
+  /// Returns where ``sign(_:)`` would sign now; nothing is signed for that.
+  ///
+  /// - Throws: ``PortFailure`` with `unavailable` when there is no key to sign with.
+  func mustBeReady() async throws(PortFailure)
   /// The token, a JWT (ES256, `typ: at+jwt`).
   ///
   /// - Throws: ``PortFailure`` with `unavailable` when there is no key to sign with.
