@@ -3,12 +3,17 @@ import AuthStore
 import EventLoop
 import JOSE
 import Jobs
+import MessagesCore
+import ParleyProvider
 import PostgreSQL
+import RPC
 import ServiceKit
 import Synchronization
 import Telemetry
 import TestSupport
 import Testing
+
+import enum ParleyAPI.InternalErrorReason
 
 @testable import AuthAPI
 
@@ -72,6 +77,7 @@ private struct WorkBench: Sendable {
 
   func worker(_ holders: [String: any AccountDataHolding], _ revokers: [any ProviderGrantRevoking] = []) throws -> AccountWorker {
     struct Hashes: SubjectHashing {
+      var givenSalt: [UInt8]? { nil }
       func hash(_ subject: String) -> SubjectHash { SubjectHash(bytes: SHA256.digest(subject)) }
     }
     let apps = try AppCatalogue([App(name: "default")])
@@ -217,7 +223,13 @@ struct AccountWorkStoreTests {
         "delete from auth.activity where user_id = \(user)",
         "update auth.token_issuance set client_address = ''", "update auth.webhook_event set body = ''",
         "select auth.forget_activity(\(user))", "select auth.forget_webhook_events(\(user))",
-        "select auth.forget_issuance(\(user), 'x', '{}')",
+        "select auth.forget_issuance(\(user), '{x}', null)", "select auth.must_be_leaving(\(user))",
+        "update auth.account set deleting_at = now() where user_id = \(user)",
+        "update auth.account set deleting_at = null where user_id = \(user)",
+        """
+        insert into auth.account (user_id, app, provider, name, email_is_verified, email_is_private, created_at, deleting_at)
+        values (gen_random_uuid(), 'default', 'google', 'x', true, false, now(), now())
+        """,
       ] as [Query] {
         let error = await #expect(throws: DatabaseError.self) { try await bench.database.execute(statement) }
         #expect(error?.sqlState == .insufficientPrivilege, "\(statement.text)")
@@ -226,6 +238,100 @@ struct AccountWorkStoreTests {
       let before = try await bench.database.value("select count(*) from auth.activity where user_id = \(user)", as: Int64.self)
       let touched = try await bench.database.value("select auth.forget_activity(\(user))", as: Int64.self)
       #expect(touched == before && (before ?? 0) >= 3)
+      let error = await #expect(throws: DatabaseError.self) {
+        try await bench.database.execute("update auth.account set deleting_at = null where user_id = \(user)")
+      }
+      #expect(error?.sqlState == .insufficientPrivilege, "what was begun is not undone")
+    }
+  }
+
+  @Test("The serving role makes nobody forgotten of whom it only says so: the functions look for the deletion themselves (AF-07)")
+  func feignedDeletion() async throws {
+    try await WorkBench.with { bench in
+      let user = UUID(bench.user)
+      func refused(_ comment: Comment) async {
+        for statement in [
+          "select auth.forget_activity(\(user))", "select auth.forget_webhook_events(\(user))",
+          "select auth.forget_issuance(\(user), '{web}', null)",
+        ] as [Query] {
+          let error = await #expect(throws: DatabaseError.self, comment) { try await bench.database.execute(statement) }
+          #expect(error?.sqlState == .insufficientPrivilege, comment)
+        }
+      }
+      await refused("nothing was begun")
+      try await bench.database.execute("select auth.begin_deletion(\(user), now())")
+      await refused("there is no work")
+      let id = UUID.v7()
+      try await bench.database.execute(
+        """
+        insert into auth.account_work (user_id, id, app, kind, idempotency_key, created_at)
+        values (\(user), \(id), 'default', 'deletion', 'a key of sixteen', now())
+        """)
+      await refused("nothing in the activity says that it was asked for")
+      try await ActivityStore(bench.database).add(
+        Activity(
+          user: bench.user, app: "default", at: WorkBench.start, action: .deletionRequested, address: "a", requestID: "r"))
+      try await bench.database.execute(
+        """
+        insert into auth.account_work_step (user_id, work_id, name, place) values (\(user), \(id), 'service.notes', 0)
+        """)
+      await refused("another service has not done its part")
+      try await bench.database.execute("update auth.account_work_step set done_at = now() where user_id = \(user)")
+      #expect(try await bench.database.value("select auth.forget_activity(\(user))", as: Int64.self) ?? 0 > 0)
+      let told: Int64? = try await bench.database.value(
+        "select count(*) from auth.activity where user_id = \(user) and action = 'deletion_requested'")
+      #expect(told == 1, "what was done leaves its trace")
+    }
+  }
+
+  @Test(
+    "Whose lines of the ledger are blanked follows from the account's identities, whatever else is asked for (AF-07)",
+    arguments: [false, true])
+  func ledgerOfOthers(givenSalt: Bool) async throws {
+    try await WorkBench.with { bench in
+      let user = UUID(bench.user)
+      let salt = givenSalt ? Array("a salt that an operator has given, longer than one block of the hash is".utf8) : nil
+      let stored: [UInt8]? = try await bench.database.value("select salt from auth.subject_salt")
+      let key = try #require(salt ?? stored)
+      let identity: String? = try await bench.database.value("select subject from auth.identity_lookup where user_id = \(user)")
+      let own = SubjectHash(bytes: HMACSHA256.authenticationCode(for: Array(try #require(identity).utf8), key: key))
+      let other = SubjectHash(bytes: HMACSHA256.authenticationCode(for: Array("somebody else".utf8), key: key))
+      for subject in [own, other] {
+        for audience in ["web", "ios"] {
+          try await bench.database.execute(
+            """
+            insert into auth.token_issuance
+              (subject_hash, id, issued_at, audience, capability, scope, client_address, request_id, outcome, reason)
+            values (\(subject.description), \(UUID.v7()), now(), \(audience), 'default', '', '192.0.2.1', 'r', 'issued', '')
+            """)
+        }
+      }
+      let id = try await bench.deletion(1, [.own])
+      _ = try await bench.data.erase(
+        AccountDataStore.Person(bench.user, subjects: [own, other], audiences: ["web"], salt: salt), work: id, at: WorkBench.start
+      )
+      let left: [String] = try await bench.database.rows(
+        "select subject_hash || ' ' || audience from auth.token_issuance where client_address <> '' order by 1")
+      #expect(left == ["\(own) ios", "\(other) ios", "\(other) web"].sorted())
+    }
+  }
+
+  @Test("A deletion that nobody has asked for, or whose turn has not come, is refused with a reason for programs (BB-06)")
+  func refusedDeletion() async throws {
+    try await WorkBench.with { bench in
+      let own = try bench.worker([:]).own
+      func refusal(_ work: AccountWorkID) async -> String {
+        do {
+          _ = try await own.delete(of: UUID(bench.user), work: UUID(work))
+          return "OK"
+        } catch let error as RPCError { return "\(error.code.name) \(error.reason ?? "none")" } catch { return "\(error)" }
+      }
+      #expect(await refusal(AccountWorkID(high: 9, low: 9)) == "FAILED_PRECONDITION DELETION_NOT_ASKED")
+      let id = try await bench.deletion(1, [Self.notes, .own])
+      #expect(await refusal(id) == "UNAVAILABLE DELETION_NOT_DUE")
+    }
+    for refusal in AccountDataRefusal.allCases {
+      #expect(InternalErrorReason.descriptor.number(of: "ERROR_REASON_\(refusal.rawValue)") != nil, "\(refusal)")
     }
   }
 

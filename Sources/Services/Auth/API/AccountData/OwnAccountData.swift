@@ -49,7 +49,7 @@ struct OwnAccountData: AccountDataHolding {
   /// The broker knows a person by the hash of Google's subject; its rows of an app's audiences are the account's.
   @inline(never)
   private func person(_ user: UserID) async throws -> AccountDataStore.Person {
-    var person = AccountDataStore.Person(user)
+    var person = AccountDataStore.Person(user, salt: subjects.givenSalt)
     for identity in try await store.identities(of: user) where identity.provider == .google {
       person.subjects.append(try await subjects.hash(identity.subject))
       person.audiences += apps[identity.app]?.google.audiences ?? []

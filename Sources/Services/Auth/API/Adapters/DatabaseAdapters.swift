@@ -51,6 +51,8 @@ struct SaltedSubjects: SubjectHashing {
 
   let salt: Salt
 
+  var givenSalt: [UInt8]? { if case .given(let bytes) = salt { bytes } else { nil } }
+
   func hash(_ subject: String) async throws(PortFailure) -> SubjectHash {
     let key: [UInt8]
     switch salt {

@@ -57,6 +57,8 @@ public protocol SubjectHashing: Sendable {
   ///
   /// - Throws: ``PortFailure`` with `unavailable` when the salt cannot be had.
   func hash(_ subject: String) async throws(PortFailure) -> SubjectHash
+  /// The salt, where an operator has given it; nil where only the database has it.
+  var givenSalt: [UInt8]? { get }
 }
 
 /// What a port of the broker throws.

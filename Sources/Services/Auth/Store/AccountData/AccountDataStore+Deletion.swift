@@ -71,17 +71,14 @@ extension AccountDataStore {
     _ person: Person, on transaction: Transaction
   ) async throws(DatabaseError) -> [AccountWork.Count] {
     let user = UUID(person.user)
-    // The identity first: whoever signs in waits for it, and finds none.
-    let identities = try await transaction.execute("delete from auth.identity_lookup where user_id = \(user)")
-    // What is append only is touched by the owner's functions alone, which look at the account's row: they come before it goes.
+    // What is append only is touched by the owner's functions alone, which look at the account's row and at its identities: they come
+    // before those go. Nobody signs in meanwhile: since the deletion was asked for, whoever tries is refused.
     let activity: Int64 = try await transaction.value("select auth.forget_activity(\(user))") ?? 0
     let events: Int64 = try await transaction.value("select auth.forget_webhook_events(\(user))") ?? 0
-    var tokens: Int64 = 0
-    for subject in person.subjects {
-      tokens +=
-        try await transaction.value(
-          "select auth.forget_issuance(\(user), \(subject.description), \(person.audiences))", as: Int64.self) ?? 0
-    }
+    let tokens: Int64 =
+      try await transaction.value("select auth.forget_issuance(\(user), \(person.audiences), \(person.salt))") ?? 0
+    // Whoever signs in from here on waits for the identity, and finds none.
+    let identities = try await transaction.execute("delete from auth.identity_lookup where user_id = \(user)")
     let exports: Int64 =
       try await transaction.value(
         "select count(*) from auth.account_work where user_id = \(user) and kind = 'export'", as: Int64.self) ?? 0

@@ -12,9 +12,12 @@ public struct AccountDataStore: Sendable {
     public var subjects: [SubjectHash]
     /// The audiences of the account's app, whose rows of the ledger are the account's.
     public var audiences: [String]
+    /// What the operator has given to hash subjects with; nil where the database has it.
+    public var salt: [UInt8]?
 
     /// A person.
-    public init(_ user: UserID, subjects: [SubjectHash] = [], audiences: [String] = []) {
+    public init(_ user: UserID, subjects: [SubjectHash] = [], audiences: [String] = [], salt: [UInt8]? = nil) {
+      self.salt = salt
       self.user = user
       self.subjects = subjects
       self.audiences = audiences

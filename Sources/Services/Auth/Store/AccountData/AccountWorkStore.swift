@@ -113,7 +113,7 @@ public struct AccountWorkStore: Sendable {
         "select id from auth.account_work where user_id = \(UUID(request.user)) and kind = 'deletion'")
       if let found { return .work(AccountWorkID(found), endedSessions: 0) }
       try await transaction.executeAll(
-        ["update auth.account set deleting_at = \(Timestamp(now)) where user_id = \(UUID(request.user))"]
+        ["select auth.begin_deletion(\(UUID(request.user)), \(Timestamp(now)))"]
           + Self.insert(request, .deletion, at: now) + [
             """
             insert into auth.deletion_receipt_lookup (hash, user_id, work_id)

@@ -81,30 +81,72 @@ extension AuthMigrations {
     comment on column auth.account_export_chunk.start is 'Where it stands among all bytes; known once the export is whole.';
     comment on column auth.account_export_chunk.rank is 'Which piece it is of all, from 0; likewise.';
 
-    -- The audit is append only for the serving role. What the law wants out of it when an account is deleted goes through these three
-    -- functions and nothing else: they take away what tells who it was and from where, never that something was done, and only
-    -- for an account that is being deleted.
+    -- The audit is append only for the serving role. What the law wants out of it when an account is deleted goes through these
+    -- functions of the owner and nothing else: they take away what tells who it was and from where, never that something was done.
+    --
+    -- They look for the deletion themselves, at what the serving role cannot feign without a trace: an account is marked by
+    -- begin_deletion alone, for good, and a line of the activity that nobody can remove says so. Whoever has the role can have accounts
+    -- deleted, since that is what it is for; nobody is made forgotten who stays.
+    create function auth.begin_deletion(leaver uuid, begun timestamptz) returns void
+    language sql security definer set search_path = pg_catalog, pg_temp as $$
+      update auth.account set deleting_at = begun where user_id = leaver and deleting_at is null;
+    $$;
+
+    create function auth.must_be_leaving(leaver uuid) returns void
+    language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+    begin
+      if not exists (select from auth.account where user_id = leaver and deleting_at is not null)
+        or not exists (select from auth.activity where user_id = leaver and action = 'deletion_requested')
+        or not exists (
+          select from auth.account_work as work where work.user_id = leaver and work.kind = 'deletion' and work.done_at is null
+            and not exists (
+              select from auth.account_work_step as step
+              where step.user_id = leaver and step.work_id = work.id and step.done_at is null and step.name <> 'service.auth'))
+      then
+        raise exception 'the account is not being deleted' using errcode = 'insufficient_privilege';
+      end if;
+    end $$;
+
     create function auth.forget_activity(leaver uuid) returns bigint
     language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
     declare touched bigint;
     begin
-      if not exists (select from auth.account where user_id = leaver and deleting_at is not null) then
-        raise exception 'the account is not being deleted' using errcode = 'insufficient_privilege';
-      end if;
+      perform auth.must_be_leaving(leaver);
       update auth.activity set client_address = '', request_id = '', note = '' where user_id = leaver;
       get diagnostics touched = row_count;
       return touched;
     end $$;
 
-    create function auth.forget_issuance(leaver uuid, subject text, audiences text[]) returns bigint
+    -- HMAC-SHA256 (RFC 2104).
+    create function auth.hmac_sha256(message bytea, key bytea) returns bytea
+    language plpgsql immutable strict set search_path = pg_catalog, pg_temp as $$
+    declare
+      inner_pad bytea;
+      outer_pad bytea;
+    begin
+      if length(key) > 64 then key := sha256(key); end if;
+      key := key || decode(repeat('00', 64 - length(key)), 'hex');
+      inner_pad := key;
+      outer_pad := key;
+      for place in 0..63 loop
+        inner_pad := set_byte(inner_pad, place, get_byte(key, place) # 54);
+        outer_pad := set_byte(outer_pad, place, get_byte(key, place) # 92);
+      end loop;
+      return sha256(outer_pad || sha256(inner_pad || message));
+    end $$;
+
+    -- Whose lines they are follows from the account's own identities, not from what the caller says. The salt is the table's unless the
+    -- operator has given another.
+    create function auth.forget_issuance(leaver uuid, audiences text[], given_salt bytea) returns bigint
     language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
     declare touched bigint;
     begin
-      if not exists (select from auth.account where user_id = leaver and deleting_at is not null) then
-        raise exception 'the account is not being deleted' using errcode = 'insufficient_privilege';
-      end if;
+      perform auth.must_be_leaving(leaver);
       update auth.token_issuance set client_address = '', request_id = ''
-      where subject_hash = subject and audience = any (audiences);
+      where audience = any (audiences) and subject_hash in (
+        select substr(encode(auth.hmac_sha256(convert_to(known.subject, 'UTF8'), coalesce(given_salt, stored.salt)), 'hex'), 1, 32)
+        from auth.identity_lookup as known cross join auth.subject_salt as stored
+        where known.user_id = leaver and known.provider = 'google');
       get diagnostics touched = row_count;
       return touched;
     end $$;
@@ -118,9 +160,7 @@ extension AuthMigrations {
       ids text[] := leaver::text || coalesce(
         (select array_agg(customer_id collate "default") from auth.customer_lookup where user_id = leaver), '{}');
     begin
-      if not exists (select from auth.account where user_id = leaver and deleting_at is not null) then
-        raise exception 'the account is not being deleted' using errcode = 'insufficient_privilege';
-      end if;
+      perform auth.must_be_leaving(leaver);
       with event as (
         select event_id, customers, transferred_from, transferred_to,
           case type
@@ -157,16 +197,23 @@ extension AuthMigrations {
       return touched;
     end $$;
 
-    revoke all on function auth.forget_activity(uuid), auth.forget_issuance(uuid, text, text[]),
-      auth.forget_webhook_events(uuid) from public;
+    revoke all on function auth.begin_deletion(uuid, timestamptz), auth.must_be_leaving(uuid), auth.hmac_sha256(bytea, bytea),
+      auth.forget_activity(uuid), auth.forget_issuance(uuid, text[], bytea), auth.forget_webhook_events(uuid) from public;
 
     do $$
     begin
       if exists (select from pg_roles where rolname = 'parley_auth') then
         grant select, insert, update, delete on auth.account_work, auth.account_work_step, auth.account_work_count,
           auth.deletion_receipt_lookup, auth.account_export_chunk to parley_auth;
-        grant execute on function auth.forget_activity(uuid), auth.forget_issuance(uuid, text, text[]),
-          auth.forget_webhook_events(uuid) to parley_auth;
+        grant execute on function auth.begin_deletion(uuid, timestamptz), auth.forget_activity(uuid),
+          auth.forget_issuance(uuid, text[], bytea), auth.forget_webhook_events(uuid) to parley_auth;
+        -- All of an account but the mark of its deletion, which no row is made with and none loses.
+        revoke insert, update on auth.account from parley_auth;
+        grant insert (user_id, app, provider, name, email, email_is_verified, email_is_private, created_at),
+          update (
+            name, email, email_is_verified, email_is_private, email_is_forwarded, email_told_at, suspended_at, suspended_by,
+            suspension_reason)
+          on auth.account to parley_auth;
       end if;
     end $$;
     """#
