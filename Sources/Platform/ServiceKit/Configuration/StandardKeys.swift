@@ -79,6 +79,14 @@ public enum StandardKeys {
   public static let rateLimits = ConfigurationKey<[RateLimitSetting]>(
     "rateLimits", default: [],
     "Rate limits of methods by name, in the place of those in the proto files: account=120/60 (a minute/at once).")
+  /// Judged calls a minute for an address.
+  public static let addressPerMinute = ConfigurationKey<Int>(
+    "addressLimit.perMin", default: 6_000, in: 1...10_000_000,
+    "Plain HTTP requests, and calls whose token was not judged before, a minute and client address (IPv6: per /64), in each process."
+  )
+  /// An address's burst of them.
+  public static let addressBurst = ConfigurationKey<Int>(
+    "addressLimit.burst", default: 1_000, in: 1...10_000_000, "The same at once.")
   /// Whether the service tells what it serves.
   public static let reflection = ConfigurationKey<Bool>(
     "reflection", default: true, "Whether anyone may ask which services and messages there are (gRPC server reflection).")
@@ -104,7 +112,7 @@ public enum StandardKeys {
   static func all(database: Bool, _ limited: RPCServerConfiguration) -> [any ConfigurationKeyDeclaration] {
     var keys: [any ConfigurationKeyDeclaration] = [
       listen, unixMode, unixGroup, adminListen, trustedProxies, corsOrigins, maxRequestBytes, maxCallDuration, rateLimits,
-      reflection,
+      addressPerMinute, addressBurst, reflection,
       outboundCAFile, outboundProxy, outboundTimeout, loops, copies, startTimeout, drainTimeout, stallThreshold, portFile,
       logLevel, accessSampling,
     ]

@@ -43,11 +43,18 @@ public struct AccessPolicy: ServerInterceptor {
 
   /// By the place of the access among all: looked at in every call.
   private let guards: [AccessGuard?]
+  /// What callers pass whose tokens have to be judged; nil lets all of them to the guards.
+  private let gate: AddressGate?
 
   /// Checks that every method of `services` is public or guarded.
   ///
   /// - Throws: ``Unguarded``.
   public init(for services: [ServiceDescriptor], guards: [MethodAccess: AccessGuard]) throws(Unguarded) {
+    try self.init(for: services, guards: guards, gate: nil)
+  }
+
+  init(for services: [ServiceDescriptor], guards: [MethodAccess: AccessGuard], gate: AddressGate?) throws(Unguarded) {
+    self.gate = gate
     let open = services.flatMap(\.methods).filter { $0.access != .public && guards[$0.access] == nil }
     guard open.isEmpty else { throw Unguarded(methods: open.map { ($0.path, $0.access) }) }
     self.guards = MethodAccess.inOrder.map { guards[$0] }
@@ -69,7 +76,10 @@ public struct AccessPolicy: ServerInterceptor {
     if access != .public {
       switch guards[access.place] {
       case .authenticator(let authenticator):
-        if try !authenticator.admitAtOnce(call) { try await authenticator.authenticate(call) }
+        if try !authenticator.admitAtOnce(call) {
+          if access.showsToken { try gate?.admit(call) }
+          try await authenticator.authenticate(call)
+        }
       case .handlers: break
       // Only a method that was not there when the policy was made.
       case nil: throw RPCError(.permissionDenied, "the method is not open")
@@ -100,6 +110,9 @@ extension MethodAccess {
     case .service: 6
     }
   }
+
+  /// Whether callers show a token, which is work to judge; others are known by their certificates.
+  fileprivate var showsToken: Bool { self == .session || self == .subscribed || self == .device }
 
   /// The name of the proto option's value.
   public var name: String {

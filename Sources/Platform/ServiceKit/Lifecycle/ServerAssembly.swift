@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import HTTP2
+internal import Limits
 internal import Logging
 internal import RPC
 internal import RPCServer
@@ -13,6 +14,7 @@ struct ServerAssembly {
   private let log: Logger
   private let registry: PrometheusRegistry
   private let proxies: TrustedProxies
+  private let gate: AddressGate
   private let cors: CORS
   let configuration: RPCServerConfiguration
   let metrics: ServerMetrics
@@ -34,11 +36,14 @@ struct ServerAssembly {
     let all = settings[StandardKeys.reflection] ? served.withReflection() : served
     let descriptors = all.map(\.descriptor)
     proxies = TrustedProxies(settings[StandardKeys.trustedProxies])
+    gate = AddressGate(
+      BucketRate(perMinute: settings[StandardKeys.addressPerMinute], burst: settings[StandardKeys.addressBurst]), proxies, clock,
+      telemetry.registry)
     // Other services are known by their certificates, unless this one has a way of its own.
     let clients = AccessGuard.authenticator(ClientIdentityAuthenticator(settings[StandardKeys.tlsClientIdentities]))
     let admins = AccessGuard.authenticator(ClientIdentityAuthenticator(settings[StandardKeys.tlsAdminIdentities]))
     let access = try AccessPolicy(
-      for: descriptors, guards: parts.guards.merging([.service: clients, .admin: admins]) { own, _ in own })
+      for: descriptors, guards: parts.guards.merging([.service: clients, .admin: admins]) { own, _ in own }, gate: gate)
     let policies = try MethodPolicies(
       for: descriptors, parts, settings[StandardKeys.rateLimits],
       .init(
@@ -98,7 +103,7 @@ struct ServerAssembly {
     }
     let access = HTTPAccessLog(
       log, registry, label: label, proxies: proxies, tracer: tracer, oneInOK: oneInOK, slow: slow)
-    return [HTTPRequestID(), access, cors, HTTPErrors(report: report)]
+    return [HTTPRequestID(), access, cors, HTTPErrors(report: report), AddressGateMiddleware(gate: gate)]
   }
 
   private static func events(_ log: Logger) -> RPCServerEvents {
