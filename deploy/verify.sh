@@ -94,6 +94,11 @@ ffmpeg_runs() {
 }
 refused() { ! confined "$@"; }
 
+# What tells anybody what there is, and is open in development (B-51).
+closed() { grep -qxF "PARLEY_${1^^}_REFLECTION=false" "$host/etc/parley/$1.env"; }
+# A line for each call: the journal's own limit is 10,000 in 30 s, and takes errors along.
+whole_log() { local burst; burst=$(sed -n 's/^LogRateLimitBurst=//p' "$units/parley-$1.service"); ((burst >= 600000)); }
+
 fact "every word of the templates is filled in" filled
 for name in "${names[@]}"; do
   fact "parley-$name.service verifies" verified "parley-$name.service"
@@ -105,6 +110,8 @@ for name in "${names[@]}"; do
   fact "the program of $name is" mode "/usr/bin/parley-$name" 755
   fact "and a link to its version, wherever the root is (DF-02)" linked "$name"
   fact "the list run has every library of $name (DF-01)" runs_with "$programs/parley-$name"
+  fact "$name.env closes what is open in development" closed "$name"
+  fact "the journal takes a line for each call of $name" whole_log "$name"
   fact "$name.env has every setting, with its default" deploy/settings.py "$programs/parley-$name" "deploy/$name.env"
 done
 # As at the start of a machine that has the accounts; only root may give files away.

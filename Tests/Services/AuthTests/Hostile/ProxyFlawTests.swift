@@ -8,6 +8,7 @@ import RPCClient
 import ServiceKit
 import TestSupport
 import Testing
+import WellKnown
 
 /// What was found in proxies and services that believe too much of what a request says about itself, tried on the running service.
 @Suite("Published flaws of other systems: what a request says of itself", .serialized)
@@ -181,33 +182,42 @@ struct ProxyFlawTests {
     }
   }
 
-  @Test("B-51: in production nothing that is for operators or for finding faults is open, whatever token comes along")
+  @Test(
+    "B-51: what is for operators or for finding faults is there in development, and none of it where production serves people (AF-13)"
+  )
   func debugRoutes() async throws {
-    let settings = ["PARLEY_AUTH_REFLECTION": "false"]
-    try await BrokerTests.withBroker(settings) { broker in
-      let paths = [
-        "/debug", "/debug/pprof", "/debug/voip", "/debug/onboarding/retry-transcription/ana", "/trigger/voip",
-        "/trigger/user/ana/evening", "/voip/status", "/voip/test", "/test", "/metrics", "/livez", "/readyz", "/debug/connections",
+    try await BrokerTests.withBroker(["PARLEY_AUTH_ADMIN_LISTEN": "127.0.0.1:0"]) { broker in
+      let admin = "http://\(try #require(broker.instance.addresses.admin))"
+      let parts = try JSONParser.parse(try await broker.http.send(HTTPRequest(.get, admin + "/debug/all")).body).object
+      let debugging = try #require(parts).members.map { "/debug/\($0.name)" }
+      #expect(debugging.count > 3)
+      // Each is there, for whoever is on this machine; and at the service's own ports it is not.
+      for path in ["/", "/metrics", "/livez", "/readyz", "/debug/all"] + debugging {
+        #expect(try await broker.http.send(HTTPRequest(.get, admin + path)).status == 200, "\(path)")
+        try await Self.isClosed(path, broker)
+      }
+      for version in ["v1", "v1alpha"] {
+        #expect(try await Self.reflection(version, broker).hasPrefix("OK"), "\(version)")
+      }
+    }
+    // As `make deploy` installs it, which `deploy/verify.sh` looks at; the defaults are development's.
+    try await BrokerTests.withBroker(["PARLEY_AUTH_REFLECTION": "false"]) { broker in
+      for path in [
+        "/debug", "/debug/voip", "/debug/onboarding/retry-transcription/ana", "/trigger/voip", "/voip/status", "/test",
         "/sandbox/google/id-token", "/admin",
-      ]
-      for path in paths {
-        for method in [HTTPMethod.get, .post] {
-          let response = try await broker.get(
-            path, token: broker.idToken(), method: method, headers: ["X-Debug-Access": "token", "X-Forwarded-For": "127.0.0.1"])
-          #expect(response.status == 404, "\(method) \(path): \(response.status)")
-        }
+      ] { try await Self.isClosed(path, broker) }
+      for version in ["v1", "v1alpha"] {
+        #expect(try await Self.reflection(version, broker).hasPrefix("UNIMPLEMENTED"), "\(version)")
       }
       let operators = BrokerAdminService.Client(broker.channel)
       let options = broker.options(broker.idToken())
       #expect(
         await ending { () async throws(RPCError) in try await operators.getKillSwitches(options: options) }
           == "UNAUTHENTICATED CLIENT_IDENTITY_REQUIRED")
-      let reflection = MethodDescriptor<ExchangeTokenRequest, ExchangeTokenResponse>(
-        service: "grpc.reflection.v1.ServerReflection", name: "ServerReflectionInfo", kind: .unary, access: .public)
-      let result = await ending { () async throws(RPCError) in
-        try await broker.channel.unary(reflection, ExchangeTokenRequest(), options).message
-      }
-      #expect(result.hasPrefix("UNIMPLEMENTED"), "\(result)")
+      #expect(
+        await ending { () async throws(RPCError) in
+          try await BrokerAdminService.Client(broker.operators).getKillSwitches(options: options)
+        } == "OK")
     }
     // What is open to operators on this machine is open to nobody else: the setting takes no other address.
     for address in ["0.0.0.0:9000", "[::]:9000", "192.0.2.1:9000"] {
@@ -215,5 +225,30 @@ struct ProxyFlawTests {
         try await BrokerTests.withBroker(["PARLEY_AUTH_ADMIN_LISTEN": address]) { _ in }
       }
     }
+  }
+
+  /// Nothing is there for people, whatever token comes along.
+  private static func isClosed(_ path: String, _ broker: BrokerFixture) async throws {
+    for method in [HTTPMethod.get, .post] {
+      let response = try await broker.get(
+        path, token: broker.idToken(), method: method, headers: ["X-Debug-Access": "token", "X-Forwarded-For": "127.0.0.1"])
+      #expect(response.status == 404, "\(method) \(path): \(response.status)")
+    }
+  }
+
+  /// How a call ends that asks what is served, as tools ask it.
+  private static func reflection(_ version: String, _ broker: BrokerFixture) async throws -> String {
+    let method = MethodDescriptor<
+      GRPCReflectionV1.ServerReflectionRequest, GRPCReflectionV1.ServerReflectionResponse
+    >(service: "grpc.reflection.\(version).ServerReflection", name: "ServerReflectionInfo", kind: .bidirectional, access: .public)
+    do {
+      return try await broker.channel.stream(method, broker.from()) { call in
+        try await call.send(.init(messageRequest: .listServices("")))
+        try await call.finishSending()
+        var responses = call.responses
+        guard let first = try await responses.next() else { return "nothing" }
+        return first.messageResponse == nil ? "empty" : "OK"
+      }
+    } catch let error as RPCError { return error.code.name }
   }
 }

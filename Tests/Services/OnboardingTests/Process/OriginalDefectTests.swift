@@ -90,6 +90,23 @@ struct OriginalDefectTests {
     }
   }
 
+  @Test("B-51: the debug paths that open in development with its token are closed where there is none (AF-13)")
+  func debugPathsOfDevelopment() async throws {
+    for (token, status) in [(OnboardingWorld.debugToken, 200), ("", 403)] {
+      try await OnboardingWorld.with(["DEBUG_TOKEN": token]) { world in
+        let ana = try await world.signIn("ana")
+        _ = try await world.post(
+          "/onboarding/v3/complete", try OnboardingWorld.body(try OnboardingWorld.record(voices: 0)), as: ana)
+        for path in ["retry-transcription", "retry-identity-extraction"] {
+          let answer = try await world.post(
+            "/debug/onboarding/\(path)/\(ana.userID)", [], as: nil, ["X-Debug-Access": OnboardingWorld.debugToken])
+          #expect(answer.status == status, "\(path) \(answer)")
+          if status == 403 { #expect(answer.body["code"] == "DEBUG_CLOSED") }
+        }
+      }
+    }
+  }
+
   @Test("Original defect 13: without a debug token the debug paths are closed to everybody, whatever they show")
   func debugPaths() async throws {
     try await OnboardingWorld.with(["DEBUG_TOKEN": ""]) { world in
