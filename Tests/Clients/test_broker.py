@@ -99,7 +99,7 @@ class BrokerTests(Case):
                 status, headers, body, _ = self.stack.curl(f"{self.stack.https}/token", token=token)
                 self.assertEqual((status, body.strip()), (401, "invalid id token"))
                 self.assertEqual(headers["cache-control"], "no-store")
-                record = await_true("the refusal is in the log", lambda: self.auth.records(message="broker", client=address))[0]
+                record = await_true("the refusal is in the log", lambda: self.auth.records(message="call", client=address))[0]
                 self.assertEqual((record["outcome"], record["detail"]), ("INVALID_ID_TOKEN", reason))
 
     def test_forty_at_once(self):

@@ -75,6 +75,34 @@ struct CallTests {
   }
 
   @Test(
+    "What a call's handlers note is in its line, without secrets; a failure that an operator must look at is an error (PF-14)")
+  func notes() async throws {
+    let capture = Capture()
+    let interceptor = TelemetryInterceptor(services: [TestCall.service], metrics: nil, log: AccessLog(capture.sink))
+    let method = TestCall.service.methods[0]
+    try await interceptor.intercept(TestCall(method)) { call in
+      var notes = CallNotes()
+      notes.add("outcome", "OK")
+      notes.add("client", "a \"quote\"\n")
+      notes.add("detail", "ya29.planted-token")
+      notes.add("capability", nil)
+      call.values[CallNotes.Key.self] = notes
+    }
+    try? await interceptor.intercept(TestCall(method)) { call in
+      var notes = CallNotes()
+      notes.needsAttention = true
+      call.values[CallNotes.Key.self] = notes
+      throw RPCError(.unavailable, "x")
+    }
+    let lines = try capture.lines()
+    #expect(lines.count == 2)
+    #expect(lines[0]["level"]?.string == "info" && lines[0]["outcome"]?.string == "OK")
+    #expect(lines[0]["client"]?.string == "a \"quote\"\n" && lines[0]["detail"]?.string == Redactor.mark)
+    #expect(lines[0]["capability"] == nil)
+    #expect(lines[1]["level"]?.string == "error" && lines[1]["status"]?.string == "UNAVAILABLE")
+  }
+
+  @Test(
     "B-24: a token in the place of a request id reaches no log",
     arguments: ["eyJhbGciOiJSUzI1NiIsInR5.x.y", "ya29.abc", "a b", "\"},{", ""])
   func hostileRequestID(_ id: String) async throws {

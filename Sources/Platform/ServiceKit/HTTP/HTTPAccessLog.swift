@@ -64,7 +64,8 @@ public struct HTTPAccessLog: HTTPMiddleware {
 
   private func answer(_ request: HTTPServerRequest, _ next: HTTPRoute.Handler) async throws -> HTTPServerResponse {
     let start = MonotonicInstant.now()
-    let response = try await next(request)
+    let notes = RequestNotes()
+    let response = try await RequestNotes.$current.withValue(notes) { try await next(request) }
     let nanoseconds = MonotonicInstant.now().nanoseconds &- start.nanoseconds
     let method = Self.known(request.method)
     let labels = [("path", label), ("method", method), ("status", "\(response.status)")]
@@ -72,13 +73,14 @@ public struct HTTPAccessLog: HTTPMiddleware {
       .recordNanoseconds(Int64(clamping: nanoseconds))
     let isUnremarkable = response.status < 400 && nanoseconds < UInt64(max(0, slow.saturatingNanoseconds))
     if isUnremarkable, oneInOK > 1, Int.random(in: 0..<oneInOK) != 0 { return response }
-    log.info(
-      "request",
-      metadata: [
-        // The query may hold anything, so it is not logged; the path is bounded.
-        "method": "\(method)", "path": "\(request.path.prefix(256))", "status": "\(response.status)",
-        "duration_ms": "\(Double(nanoseconds / 1_000) / 1_000)", "client": "\(proxies.client(of: request))",
-      ])
+    let noted = notes.all
+    let fields: Logger.Metadata = [
+      // The query may hold anything, so it is not logged; the path is bounded.
+      "method": "\(method)", "path": "\(request.path.prefix(256))", "status": "\(response.status)",
+      "duration_ms": "\(Double(nanoseconds / 1_000) / 1_000)", "client": "\(proxies.client(of: request))",
+    ]
+    log.log(
+      level: noted.needsAttention ? .error : .info, "request", metadata: fields.merging(noted.metadata) { first, _ in first })
     return response
   }
 }

@@ -7,10 +7,10 @@ enum CallTelemetry {
   static func interceptor(
     _ services: [ServiceDescriptor], _ log: Logger, _ telemetry: ServiceTelemetry, _ settings: Settings, _ tracer: Tracer
   ) -> any ServerInterceptor {
-    let lines = telemetry.sink.flatMap {
-      AccessLog(
-        $0, level: log.logLevel, oneInOK: settings[StandardKeys.accessSampling], slow: settings[StandardKeys.slowCall])
-    }
+    let (oneInOK, slow) = (settings[StandardKeys.accessSampling], settings[StandardKeys.slowCall])
+    let lines =
+      telemetry.sink.map { AccessLog($0, level: log.logLevel, oneInOK: oneInOK, slow: slow) }
+      ?? AccessLog(log, oneInOK: oneInOK, slow: slow)
     return TelemetryInterceptor(services: services, metrics: telemetry.registry, log: lines, tracer: tracer)
   }
 }

@@ -28,6 +28,8 @@ final class CallInstruments: @unchecked Sendable {
 
   /// `","level":"info",…,"method":"/service/name","status":"`: between the time and the status.
   let linePrefix: [UInt8]
+  /// The same for what an operator must look at: `","level":"error",…`.
+  let failurePrefix: [UInt8]
   let started: PrometheusCounter?
   private let registry: PrometheusRegistry?
   /// `service/name`, or `other`.
@@ -40,16 +42,23 @@ final class CallInstruments: @unchecked Sendable {
   init(label: String, path: String, registry: PrometheusRegistry?) {
     self.label = label
     self.registry = registry
-    var prefix: [UInt8] = []
-    LineWriter.append(to: &prefix, atMost: 128 + LineWriter.longest(path.utf8.count)) { line in
-      line.append(#"","level":"info","logger":"parley.access","message":"call","method":""#)
-      line.append(escaped: path)
-      line.append(#"","status":""#)
-    }
-    linePrefix = prefix
+    linePrefix = Self.prefix("info", path)
+    failurePrefix = Self.prefix("error", path)
     started = registry?.counter("grpc_server_call_started_total", help: "Calls begun.", labels: [("grpc_method", label)])
     finished = .allocate(capacity: Self.statusCount)
     for index in 0..<Self.statusCount { (finished + index).initialize(to: AtomicLazyReference()) }
+  }
+
+  private static func prefix(_ level: StaticString, _ path: String) -> [UInt8] {
+    var prefix: [UInt8] = []
+    LineWriter.append(to: &prefix, atMost: 128 + LineWriter.longest(path.utf8.count)) { line in
+      line.append(#"","level":""#)
+      line.append(level)
+      line.append(#"","logger":"parley.access","message":"call","method":""#)
+      line.append(escaped: path)
+      line.append(#"","status":""#)
+    }
+    return prefix
   }
 
   deinit {

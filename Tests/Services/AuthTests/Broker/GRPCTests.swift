@@ -165,6 +165,68 @@ struct BrokerTests {
     }
   }
 
+  @Test("B-25: an exchange is one line of the access log, with client id, subject hash, latency and outcome (PF-14)")
+  func oneLine() async throws {
+    try await BrokerDatabase.with { database in
+      try await BrokerFixture.with(database) { broker in
+        // What the database has to say once is said.
+        _ = try await broker.exchange(broker.idToken())
+        let subject = try #require(try await database.value("select subject_hash from auth.token_issuance", as: String.self))
+        func lines(_ body: () async throws -> Void) async throws -> [String] {
+          let before = broker.log.all.count
+          try await body()
+          return broker.log.all.dropFirst(before).filter { !$0.hasPrefix("debug ") && !$0.hasPrefix("trace ") }
+        }
+        let known = ["client_id=\(FakeGoogle.clientID)", "subject=\(subject)", "capability=default"]
+        for (calling, words) in [
+          (
+            { _ = try await broker.exchange(broker.idToken(), from: "192.0.2.77") },
+            ["info call ", "client=192.0.2.77", "outcome=OK", "status=OK", "/ExchangeToken"] + known
+          ),
+          (
+            { _ = try await broker.get("/token", token: broker.idToken(), headers: ["X-Forwarded-For": "192.0.2.78"]) },
+            ["info request ", "client=192.0.2.78", "outcome=OK", "status=200", "path=/token"] + known
+          ),
+          (
+            { _ = try? await broker.exchange("rubbish", from: "192.0.2.79") },
+            ["info call ", "client=192.0.2.79", "outcome=INVALID_ID_TOKEN", "status=UNAUTHENTICATED", "detail="]
+          ),
+          (
+            { _ = try? await broker.exchange(broker.idToken(), from: "192.0.2.80", capability: "money") },
+            ["info call ", "outcome=UNKNOWN_CAPABILITY"] + known.prefix(2)
+          ),
+        ] as [(() async throws -> Void, [String])] {
+          let told = try await lines(calling)
+          #expect(told.count == 1, "\(told)")
+          for word in words { #expect(told.first?.contains(word) == true, "\(word) in \(told)") }
+          // In milliseconds, to the microsecond.
+          #expect(told.first?.contains(#/ duration_ms=[0-9]+(\.[0-9]+)?( |$)/#) == true, "\(told)")
+        }
+        let account = try await lines { _ = try? await broker.auth.getProfile(options: broker.from("192.0.2.81", "rubbish")) }
+        #expect(account.count == 1 && account[0].contains("status=UNAUTHENTICATED"), "\(account)")
+      }
+    }
+  }
+
+  @Test("Calls that end well are sampled as the setting says, sign-in and broker alike; refusals are all there (PF-09)")
+  func sampling() async throws {
+    let settings = ["PARLEY_AUTH_LOG_ACCESS_SAMPLING": "1000000", "PARLEY_AUTH_LOG_LEVEL": "info"]
+    try await SignInTests.with(settings) { service, _ in
+      let access = try await service.signIn().tokens?.accessToken ?? ""
+      for _ in 0..<5 {
+        _ = try await service.auth.getProfile(options: service.from("192.0.2.1", access))
+        _ = try await service.exchange(service.idToken())
+        _ = try await service.get("/whoami", token: service.idToken())
+      }
+      _ = try? await service.exchange("rubbish")
+      _ = try? await service.refresh("rubbish")
+      let lines = service.log.all.filter { $0.hasPrefix("info call ") || $0.hasPrefix("info request ") }
+      #expect(lines.count == 2, "\(lines)")
+      #expect(lines.filter { $0.contains("outcome=INVALID_ID_TOKEN") }.count == 1)
+      #expect(lines.filter { $0.contains("outcome=INVALID_REFRESH_TOKEN") && $0.contains("detail=not_sealed") }.count == 1)
+    }
+  }
+
   @Test("A token whose audit row cannot be written is not handed out")
   func auditFails() async throws {
     try await BrokerDatabase.with { database in

@@ -1,8 +1,10 @@
 import AuthDomain
 import JSON
+import Outbound
 import ParleyAPI
 import PostgreSQL
 import RPC
+import ServiceKit
 import TestSupport
 import Testing
 import WellKnown
@@ -16,6 +18,23 @@ struct SignInTests {
       try await BrokerFixture.with(database, settings: BrokerFixture.appleAudience.merging(settings) { $1 }) {
         try await body($0, database)
       }
+    }
+  }
+
+  @Test("A sign-in signs the one token that it hands out, and none that nobody gets (PF-16)")
+  func oneSignature() async throws {
+    try await Self.with(["PARLEY_AUTH_ADMIN_LISTEN": "127.0.0.1:0"]) { service, _ in
+      func signed() async throws -> String? {
+        let page = "http://\(try #require(service.instance.addresses.admin))/metrics"
+        let text = try await service.http.send(HTTPRequest(.get, page)).text ?? ""
+        return text.split(separator: "\n").first { $0.hasPrefix("parley_access_tokens_signed_total ") }.map(String.init)
+      }
+      #expect(try await signed() == "parley_access_tokens_signed_total 0")
+      let tokens = try await service.signIn().tokens
+      #expect(try await signed() == "parley_access_tokens_signed_total 1")
+      _ = try await service.signIn()
+      _ = try await service.refresh(tokens?.refreshToken ?? "")
+      #expect(try await signed() == "parley_access_tokens_signed_total 3")
     }
   }
 
@@ -218,7 +237,7 @@ struct SignInTests {
       let tokens = try #require(response.tokens)
       _ = try await service.refresh(tokens.refreshToken)
       let log = service.log.all.joined(separator: "\n")
-      #expect(log.contains("operation=SignInWithGoogle") && log.contains("operation=RefreshSession"))
+      #expect(log.contains("AuthService/SignInWithGoogle") && log.contains("AuthService/RefreshSession"))
       let parts =
         token.split(separator: ".").map(String.init) + tokens.accessToken.split(separator: ".").dropFirst().map(String.init)
       for secret in parts + [nonce.nonce, tokens.refreshToken, "planted-subject"] {

@@ -1,10 +1,9 @@
 internal import AuthDomain
-internal import EventLoop
 internal import Logging
 internal import RPC
 internal import Telemetry
 
-/// Tells log and metrics how calls ended: the distinct reason, which no caller learns, and never a token.
+/// Tells metrics, and the line of each call in the access log, how it ended: the distinct reason, which no caller learns, and never a token.
 struct AccountJournal: Sendable {
   private let log: Logger
   private let refused: [AccountRefusal.Kind: PrometheusCounter]
@@ -34,25 +33,14 @@ struct AccountJournal: Sendable {
     lost = AuditMetrics.failures(metrics, of: "activity")
   }
 
-  func done(_ operation: String, _ client: AccountClient, since start: MonotonicInstant) {
-    let microseconds = MonotonicInstant.now().duration(since: start).saturatingNanoseconds / 1000
-    log.info(
-      "account",
-      metadata: [
-        "operation": .string(operation), "client": .string(client.address), "request_id": .string(client.requestID),
-        "outcome": "OK", "took_us": .stringConvertible(microseconds),
-      ])
-  }
-
-  func refused(_ refusal: AccountRefusal, _ operation: String, _ client: AccountClient, since start: MonotonicInstant) {
+  /// Counts a refusal, and says what the call's line of the access log is to tell of it.
+  func refused(_ refusal: AccountRefusal) -> CallNotes {
     refused[refusal.kind]?.increment()
-    let microseconds = MonotonicInstant.now().duration(since: start).saturatingNanoseconds / 1000
-    log.log(
-      level: refusal.kind.code == .unavailable ? .error : .info, "account",
-      metadata: [
-        "operation": .string(operation), "client": .string(client.address), "request_id": .string(client.requestID),
-        "outcome": .string(refusal.kind.reason), "detail": .string(refusal.detail), "took_us": .stringConvertible(microseconds),
-      ])
+    var notes = CallNotes()
+    notes.add("outcome", refusal.kind.reason)
+    notes.add("detail", refusal.detail)
+    notes.needsAttention = refusal.kind.code == .unavailable
+    return notes
   }
 
   /// Counts sessions where they end: each is ended by one copy, once.

@@ -3,6 +3,7 @@ internal import JSON
 internal import RPC
 internal import RPCServer
 internal import ServiceKit
+internal import Telemetry
 
 /// The broker over plain HTTP: `GET /token`, `GET /whoami`, `GET /healthz`.
 ///
@@ -38,7 +39,8 @@ struct BrokerHTTPRoutes: Sendable {
     let client = proxies.client(of: request)
     return BrokerRequest(
       authorization: request.headerValues("authorization"), address: client.text, addressKey: client.limitKey,
-      capability: capability, requestID: HTTPRequestID.current ?? "")
+      capability: capability, requestID: HTTPRequestID.current ?? "",
+      note: { RequestNotes.current?.all = $0 })
   }
 
   private func secured(_ route: HTTPRoute) -> HTTPRoute {

@@ -1,15 +1,9 @@
 internal import AuthDomain
-internal import EventLoop
 internal import Logging
 internal import Telemetry
 
-/// Tells log and metrics how each request ended: the distinct reason, which no caller learns, and never a token.
+/// Tells metrics, and the request's line of the access log, how it ended: the distinct reason, which no caller learns, and never a token.
 struct BrokerJournal: Sendable {
-  struct Entry: Sendable {
-    let operation: BrokerOperation
-    let start: MonotonicInstant
-  }
-
   private let log: Logger
   private let served: [BrokerOperation: PrometheusCounter]
   private let refused: [Refusal.Kind: PrometheusCounter]
@@ -36,21 +30,17 @@ struct BrokerJournal: Sendable {
     lost = AuditMetrics.failures(metrics, of: "issuance")
   }
 
-  func begin(_ operation: BrokerOperation) -> Entry { Entry(operation: operation, start: .now()) }
-
-  func end(_ entry: Entry, _ passage: BrokerPassage, refusal: Refusal?) {
-    if let refusal { refused[refusal.kind]?.increment() } else { served[entry.operation]?.increment() }
+  func end(_ operation: BrokerOperation, _ passage: BrokerPassage, refusal: Refusal?) {
+    if let refusal { refused[refusal.kind]?.increment() } else { served[operation]?.increment() }
     if refusal?.kind == .auditUnavailable { lost.increment() }
-    let microseconds = MonotonicInstant.now().duration(since: entry.start).saturatingNanoseconds / 1000
-    var fields: Logger.Metadata = [
-      "operation": .string(entry.operation.rawValue), "client": .string(passage.request.address),
-      "outcome": .string(refusal?.kind.reason ?? "OK"), "took_us": .stringConvertible(microseconds),
-    ]
-    if let refusal { fields["detail"] = .string(refusal.detail) }
-    if let audience = passage.caller?.audience { fields["client_id"] = .string(audience) }
-    if let subject = passage.subject { fields["subject"] = .string(subject.description) }
-    if let capability = passage.capability { fields["capability"] = .string(capability.name) }
-    log.log(level: level(refusal), "broker", metadata: fields)
+    var notes = CallNotes()
+    notes.add("outcome", refusal?.kind.reason ?? "OK")
+    notes.add("detail", refusal?.detail)
+    notes.add("client_id", passage.caller?.audience)
+    notes.add("subject", passage.subject?.description)
+    notes.add("capability", passage.capability?.name)
+    notes.needsAttention = needsAttention(refusal)
+    passage.request.note(notes)
   }
 
   func lostDenial(_ refusal: Refusal, _ error: String) {
@@ -60,10 +50,10 @@ struct BrokerJournal: Sendable {
   }
 
   /// What an operator must look at is louder than what a caller did wrong.
-  private func level(_ refusal: Refusal?) -> Logger.Level {
+  private func needsAttention(_ refusal: Refusal?) -> Bool {
     switch refusal?.kind {
-    case .mintFailed, .keysUnavailable, .limiterUnavailable, .auditUnavailable: .error
-    default: .info
+    case .mintFailed, .keysUnavailable, .limiterUnavailable, .auditUnavailable: true
+    default: false
     }
   }
 }

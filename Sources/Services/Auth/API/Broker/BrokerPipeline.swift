@@ -39,7 +39,6 @@ struct BrokerPipeline: Sendable {
   }
 
   private func pass(_ request: BrokerRequest, _ operation: BrokerOperation) async throws(Refusal) -> BrokerPassage {
-    let entry = journal.begin(operation)
     var passage = BrokerPassage(request)
     do throws(Refusal) {
       for step in operation.steps(gatesWhoAmI: rules.gatesWhoAmI) { try await take(step, &passage) }
@@ -52,7 +51,7 @@ struct BrokerPipeline: Sendable {
       journal.end(operation, passage, refusal: error)
       throw error
     }
-    journal.end(entry, passage, refusal: nil)
+    journal.end(operation, passage, refusal: nil)
     return passage
   }
 
@@ -149,8 +148,8 @@ struct BrokerPipeline: Sendable {
       try await audit.record(record)
     } catch {
       journal.lostDenial(refusal, "\(error)")
-    return passage
     }
+    return passage
   }
 
   private func issuance(

@@ -1,3 +1,5 @@
+internal import Telemetry
+
 /// A request as the broker sees it, whatever it came over.
 struct BrokerRequest: Sendable {
   /// The values of all `authorization` fields.
@@ -10,4 +12,6 @@ struct BrokerRequest: Sendable {
   var capability: String?
   /// The request's id, as in the log.
   var requestID: String
+  /// Takes what is to stand in the request's line of the access log.
+  var note: @Sendable (CallNotes) -> Void
 }

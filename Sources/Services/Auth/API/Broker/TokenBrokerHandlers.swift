@@ -29,7 +29,12 @@ struct TokenBrokerHandlers: TokenBrokerService.Handlers {
     let client = proxies.client(of: call.call)
     return BrokerRequest(
       authorization: call.metadata.values(of: "authorization"), address: client.text, addressKey: client.limitKey,
-      capability: capability, requestID: RequestID.of(call.call))
+      capability: capability, requestID: RequestID.of(call.call),
+      note: { notes in
+        var notes = notes
+        if client.text != call.call.peer.address { notes.add("client", client.text) }
+        call[CallNotes.Key.self] = notes
+      })
   }
 
   private func answer<Value>(_ body: () async throws(Refusal) -> Value) async throws(RPCError) -> Value {
