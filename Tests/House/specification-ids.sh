@@ -26,6 +26,9 @@ wanted+=(CVE-2026-31813 CVE-2026-55669 GHSA-wxg7-w2v3-w38g CVE-2025-46815 CVE-20
   'Supabase #2612' 'Supabase #2624' GHSA-7x63-xv5r-3p2x GHSA-5hvv-m4w4-gf6v GHSA-pxq7-h93f-9jrg GHSA-c5c4-8r6x-56w3
   GHSA-f24x-5g9q-753f GHSA-7rh7-c77v-6434 CVE-2025-64484 TN3194)
 
+# About documents: a section of the guide says which platform comes first, and why.
+grep -qE '^## .*\(B-52\)$' Sources/Client/README.md || { echo "specification ids: no guide has a section on B-52" >&2; exit 1; }
+
 missing=()
 for id in "${wanted[@]}"; do grep -qxF -- "$id" <<<"$named" || missing+=("$id"); done
 if ((${#missing[@]})); then

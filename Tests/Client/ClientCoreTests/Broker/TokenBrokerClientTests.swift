@@ -35,6 +35,18 @@ struct TokenBrokerClientTests {
     #expect(broker.exchanges.allSatisfy { $0.authorization == "Bearer id-token" })
   }
 
+  @Test("B-30: how long a token serves is what the broker says, whatever that is")
+  func shortLife() async throws {
+    let client = client()
+    broker.answer { number, _ in .init(accessToken: "token-\(number)", tokenType: "Bearer", expiresIn: 900) }
+    #expect(try await client.accessToken().value == "token-1")
+    clock.advance(by: .seconds(599))
+    #expect(try await client.accessToken().value == "token-1")
+    clock.advance(by: .seconds(1))
+    #expect(try await client.accessToken().value == "token-2")
+    #expect(broker.exchanges.count == 2)
+  }
+
   @Test(
     "B-31: an ID token whose own exp has come is refreshed before it is sent", arguments: [(-1, true), (10, true), (11, false)])
   func expiredIDToken(left: Int, isRefreshed: Bool) async throws {

@@ -1,11 +1,26 @@
-import AuthAPI
+import AuthDomain
+import AuthStore
 import JOSE
 import JSON
+import Limits
 import Outbound
+import ParleyAPI
+import PostgreSQL
+import RPC
 import RPCServer
 import ServiceKit
+import Synchronization
 import TestSupport
 import Testing
+
+@testable import AuthAPI
+
+/// How long a job slept, and what was left each time.
+private final class SweepTimes: Sendable {
+  private let times = Mutex<[(Duration, Int64)]>([])
+  var all: [(Duration, Int64)] { times.withLock { $0 } }
+  func add(_ duration: Duration, _ left: Int64) { times.withLock { $0.append((duration, left)) } }
+}
 
 extension BrokerTests {
   @Test("B-01, B-12, B-23: GET /token answers token, type and time left, and no cache may keep it")
@@ -35,6 +50,79 @@ extension BrokerTests {
       #expect(body["exp"]?.int64 == FakeGoogle.now + 3600)
       #expect(response.headers["cache-control"] == "no-store")
       #expect(broker.google.mints == 0)
+    }
+  }
+
+  @Test("B-02: whoami answers name and picture where the token has them, over HTTP and gRPC alike")
+  func nameAndPicture() async throws {
+    try await Self.withBroker { broker in
+      let picture = "https://lh3.example/ana.png"
+      let token = FakeGoogle.token(changes: [("name", "Ana María"), ("picture", .string(picture))])
+      let body = try #require(try JSONParser.parse(try await broker.get("/whoami", token: token).body).object)
+      #expect(body.members.map(\.name) == ["sub", "email", "email_verified", "name", "picture", "hd", "iss", "aud", "exp"])
+      #expect(body["name"]?.string == "Ana María" && body["picture"]?.string == picture)
+      #expect(body["email_verified"]?.bool == true && body["hd"]?.string == "example.org")
+      let told = try await broker.grpc.whoAmI(options: broker.options(token))
+      #expect(told.name == "Ana María" && told.picture == picture && told.hd == "example.org" && told.emailVerified == true)
+      let plain = try await broker.grpc.whoAmI(
+        options: broker.options(FakeGoogle.token(changes: [("name", ""), ("picture", nil)])))
+      #expect(plain.name == nil && plain.picture == nil)
+    }
+  }
+
+  @Test("B-18: the service forgets buckets that nobody has asked for 30 minutes, at its start and every 15 minutes")
+  func limitSweep() async throws {
+    let clock = VirtualClock()
+    try await BrokerDatabase.with { database in
+      // Not within the same minute as the limit: what is touched by the microsecond has a test of its own.
+      try await database.script(
+        """
+        insert into auth.rate_limit (key, tokens, touched_at, asked, granted) values
+          ('ip:idle', 1, to_timestamp(\(FakeGoogle.now - 1801)), 1, 1), ('ip:busy', 1, to_timestamp(\(FakeGoogle.now - 1799)), 1, 1)
+        """)
+      try await BrokerFixture.with(database, clock: clock) { broker in
+        try await eventually {
+          let keys: [String] = try await database.values("select key from auth.rate_limit where key in ('ip:idle', 'ip:busy')")
+          return keys == ["ip:busy"]
+        }
+      }
+    }
+  }
+
+  @Test("B-18: the sweep of limits waits half the time after which they are forgotten, also after one that failed")
+  func limitSweepTimes() async throws {
+    try await BrokerDatabase.with { database in
+      try await database.script(
+        """
+        insert into auth.rate_limit (key, tokens, touched_at, asked, granted)
+        select 'ip:' || n, 1, to_timestamp(\(FakeGoogle.now) + 60 * n), 1, 1 from generate_series(1, 45) as n
+        """)
+      try await withLoops(1) { group in
+        let log = CapturedLog()
+        let open = try Database(try DatabaseConfiguration(database.servingURL), group: group, log: log.logger)
+        let clock = VirtualClock()
+        let times = SweepTimes()
+        let job = LimitSweepJob(
+          buckets: RateLimitSweep(schema: "auth", open), counts: CapabilityUseSweep(open), idle: .seconds(1800),
+          now: { Moment(seconds: 0).advanced(by: clock.wall) },
+          sleep: { duration in
+            let left: Int64? = try? await database.value("select count(*) from auth.rate_limit")
+            times.add(duration, left ?? -1)
+            clock.advance(by: duration)
+            switch times.all.count {
+            case 2: try await database.script("alter table auth.rate_limit rename to elsewhere")
+            case 3: try await database.script("alter table auth.elsewhere rename to rate_limit")
+            case 6: throw CancellationError()
+            default: break
+            }
+          }, log: log.logger)
+        await #expect(throws: CancellationError.self) { try await job.run() }
+        await open.shutDown()
+        #expect(times.all.map(\.0) == [Duration](repeating: .seconds(900), count: 6))
+        // Touched in minutes 1 to 45. In minute 30 the table is away; in minutes 45, 60 and 75 goes what is half an hour old by then.
+        #expect(times.all.map(\.1) == [45, 45, -1, 31, 16, 1])
+        #expect(log.containing("idle limits not removed").count == 1)
+      }
     }
   }
 

@@ -17,11 +17,9 @@ struct TokenBroker: Sendable {
   let pipeline: BrokerPipeline
   private let keys: JWKSCache
   private let cloud: CloudIdentity
-  private let sweep: RateLimitSweep
-  private let uses: CapabilityUseSweep
-  private let pages: PageKeyStore
   private let switches: KillSwitchStore
   private let watch: KillSwitchWatch
+  private let pages: PageKeyStore
   private let context: ServiceContext
 
   init(_ context: ServiceContext, _ providers: IdentityProviders, pages: PageKeyStore) throws {
@@ -45,8 +43,6 @@ struct TokenBroker: Sendable {
       subjects: SaltedSubjects(salt: salt ?? .stored(SubjectSaltStore(context.database))),
       cloud: cloud.tokens(now: now), audit: DurableAudit(store: IssuanceStore(context.database, loops: loops)), stops: watch,
       journal: BrokerJournal(context.log, context.metrics), now: now)
-    sweep = RateLimitSweep(schema: "auth", context.database)
-    uses = CapabilityUseSweep(context.database)
     self.context = context
   }
 
@@ -65,7 +61,7 @@ struct TokenBroker: Sendable {
       guards: [.googleIDToken: .handlers],
       http: BrokerHTTPRoutes(broker: pipeline, proxies: context.proxies).routes,
       jobs: [
-        BackgroundJob("first keys", fetchFirstKeys), BackgroundJob("limit sweep", sweepLimits),
+        BackgroundJob("first keys", fetchFirstKeys), BackgroundJob("limit sweep", sweep.run),
         BackgroundJob("kill switches", watchSwitches),
       ])
   }
@@ -96,20 +92,12 @@ struct TokenBroker: Sendable {
 
   @Sendable private func watchSwitches() async throws { try await watch.run(on: context.loops.loops[0], context.log) }
 
-  @Sendable private func sweepLimits() async throws {
-    let idle = Duration.seconds(60 * context.settings[BrokerKeys.cleanupMinutes])
-    while true {
-      try await context.loops.loops[0].sleep(for: idle / 2)
-      do {
-        let idleSince = pipeline.now().advanced(by: .zero - idle)
-        let removed = try await sweep.remove(idleSince: Timestamp(microseconds: idleSince.microseconds))
-        // A day's grace, for copies whose clocks are behind.
-        let old = try await uses.remove(before: pipeline.now().advanced(by: .seconds(-86_400)))
-        context.log.debug("idle limits removed", metadata: ["count": "\(removed)", "counts_of_past_days": "\(old)"])
-      } catch {
-        context.log.warning("idle limits not removed", metadata: ["cause": "\(error)"])
-      }
-    }
+  private var sweep: LimitSweepJob {
+    let loop = context.loops.loops[0]
+    return LimitSweepJob(
+      buckets: RateLimitSweep(schema: "auth", context.database), counts: CapabilityUseSweep(context.database),
+      idle: .seconds(60 * context.settings[BrokerKeys.cleanupMinutes]), now: pipeline.now,
+      sleep: { try await loop.sleep(for: $0) }, log: context.log)
   }
 
   // MARK: Parts
