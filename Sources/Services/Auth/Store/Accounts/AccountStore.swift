@@ -35,7 +35,7 @@ public struct AccountStore: Sendable {
         update auth.account set name = \(name) where user_id = \(UUID(user)) returning \(part: AccountRow.columns)
         """)
       guard let renamed else { return nil }
-      try await transaction.execute(ActivityStore.insert(activity))
+      transaction.add(ActivityStore.insert(activity))
       return renamed.account
     }
   }

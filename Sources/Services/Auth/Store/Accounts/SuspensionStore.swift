@@ -34,14 +34,14 @@ public struct SuspensionStore: Sendable {
       // First the account: a sign-in that is under way has locked it, and has made its session when this goes on.
       guard let state = try await Self.locked(user, transaction) else { return nil }
       if state.reason != client.note {
-        try await transaction.executeAll([
+        for query in [
           """
           update auth.account set
             suspended_at = coalesce(suspended_at, \(Timestamp(now))), suspended_by = \(client.actor),
             suspension_reason = \(client.note)
           where user_id = \(UUID(user))
           """, ActivityStore.insert(Self.entry(user, state.app, .accountSuspended, at: now, client)),
-        ])
+        ] as [Query] { transaction.add(query) }
       }
       return try await sessions.end(.all, of: user, .revokedByOperator, at: now, for: client, on: transaction)
     }
@@ -58,11 +58,11 @@ public struct SuspensionStore: Sendable {
     try await database.settle(within: patience) { transaction in
       guard let state = try await Self.locked(user, transaction) else { return false }
       guard state.reason != nil else { return true }
-      try await transaction.executeAll([
+      for query in [
         """
         update auth.account set suspended_at = null, suspended_by = null, suspension_reason = null where user_id = \(UUID(user))
         """, ActivityStore.insert(Self.entry(user, state.app, .accountReinstated, at: now, client)),
-      ])
+      ] as [Query] { transaction.add(query) }
       return true
     }
   }

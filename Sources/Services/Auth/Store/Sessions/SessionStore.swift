@@ -124,9 +124,10 @@ public struct SessionStore: Sendable {
         generation: token.generation, digest: token.digest, attempt: token.attempt, at: now, rules: rules, successor: successor)
       switch action {
       case .handOut, .repeatAnswer:
-        try await transaction.execute(SessionRow.update(session, state, at: now, from: client.address))
+        transaction.add(SessionRow.update(session, state, at: now, from: client.address))
         (session.lastUsedAt, session.lastAddress, session.expiresAt) = (now, client.address, state.expiresAt)
-      case .end(let cause): try await transaction.executeAll(ending(session, cause, at: now, for: client, refusing: true))
+      case .end(let cause):
+        for query in ending(session, cause, at: now, for: client, refusing: true) { transaction.add(query) }
       case .race, .ended, .unknown: break
       }
       return Refreshed(action: action, session: session, current: state.current.digest)
@@ -197,7 +198,7 @@ public struct SessionStore: Sendable {
       queries.append(ActivityStore.insert(entry(session, .sessionEnded, cause, at: now, client)))
     }
     queries += RevocationStore.insert(sessions.map(\.id), cause, mattersUntil: now.advanced(by: tokensOutlive))
-    try await transaction.executeAll(queries)
+    for query in queries { transaction.add(query) }
     return sessions
   }
 

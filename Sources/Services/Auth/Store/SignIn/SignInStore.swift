@@ -83,13 +83,12 @@ public struct SignInStore: Sendable {
     }
   }
 
-  /// Notes a provider's token and uses its nonce up: neither serves again.
+  /// Notes a provider's token and uses its nonce up: neither serves again. The first two statements of a transaction's first trip.
   private static func consume(
-    nonce: Digest, of app: String, _ provider: IdentityProvider, token: Digest, until tokenExpiresAt: Moment, at now: Moment,
-    _ transaction: Transaction
-  ) async throws {
-    // A second exchange of the token waits here for the first one's end.
-    let counts = try await transaction.executeAll([
+    nonce: Digest, of app: String, _ provider: IdentityProvider, token: Digest, until tokenExpiresAt: Moment, at now: Moment
+  ) -> [Query] {
+    [
+      // A second exchange of the token waits here for the first one's end.
       """
       insert into auth.exchanged_token (hash, expires_at) values (\(token.bytes), \(Timestamp(tokenExpiresAt)))
       on conflict do nothing
@@ -98,36 +97,49 @@ public struct SignInStore: Sendable {
       delete from auth.nonce
       where hash = \(nonce.bytes) and app = \(app) and provider = \(provider.rawValue) and expires_at > \(Timestamp(now))
       """,
-    ])
+    ]
+  }
+
+  private static func mustBeConsumed(_ counts: [Int]) throws {
     guard counts[0] == 1 else { throw Refused(kind: .idTokenReplayed) }
     guard counts[1] == 1 else { throw Refused(kind: .nonceUnknown) }
   }
 
+  /// Two round trips: what is known, and what is made of it with COMMIT.
   private static func attempt(_ exchange: Exchange, at now: Moment, _ transaction: Transaction) async throws -> Outcome {
     var session = exchange.session
-    let (app, provider) = (session.app, session.provider.rawValue)
-    try await consume(
-      nonce: exchange.nonce, of: app, session.provider, token: exchange.token, until: exchange.tokenExpiresAt, at: now,
-      transaction)
-    // The row is touched even where it is known, so that of two first sign-ins the second one finds the first one's account.
-    let owner: UUID? = try await transaction.value(
-      """
-      insert into auth.identity_lookup as known (app, provider, subject, user_id, created_at)
-      values (\(app), \(provider), \(exchange.identity.subject), \(UUID(exchange.newUser)), \(Timestamp(now)))
-      on conflict (app, provider, subject) do update set subject = known.subject returning user_id
-      """)
+    let (app, provider) = (session.app, session.provider)
+    let queries =
+      consume(
+        nonce: exchange.nonce, of: app, provider, token: exchange.token, until: exchange.tokenExpiresAt, at: now) + [
+        // The row is touched even where it is known, so that of two first sign-ins the second one finds the first one's account.
+        """
+        insert into auth.identity_lookup as known (app, provider, subject, user_id, created_at)
+        values (\(app), \(provider.rawValue), \(exchange.identity.subject), \(UUID(exchange.newUser)), \(Timestamp(now)))
+        on conflict (app, provider, subject) do update set subject = known.subject returning user_id
+        """, account(of: exchange.identity, app, provider),
+      ]
+    let found = try await transaction.batch { batch in for query in queries { batch.add(query) } }
+    try mustBeConsumed(found.affectedRows)
+    let owner: UUID? = try found.value(of: 2)
     guard let owner else { throw DatabaseError(.queryFailed, "an identity has no owner") }
     session.user = UserID(owner)
     let isNew = session.user == exchange.newUser
-    let row: AccountRow? = try await transaction.row(
-      isNew ? insert(exchange, session, at: now) : update(exchange.identity, session))
-    guard let row else { throw DatabaseError(.queryFailed, "an identity has no account") }
-    guard !row.isSuspended else { throw Refused(kind: .accountSuspended) }
-    guard !row.isDeleting else { throw Refused(kind: .accountDeleting) }
+    let known: AccountRow? = try found.row(of: 3)
+    if !isNew {
+      guard let known else { throw DatabaseError(.queryFailed, "an identity has no account") }
+      guard !known.isSuspended else { throw Refused(kind: .accountSuspended) }
+      guard !known.isDeleting else { throw Refused(kind: .accountDeleting) }
+    }
     let activity = Activity(
       user: session.user, app: app, at: now, action: .signedIn, session: session.id, address: session.lastAddress,
       requestID: exchange.requestID)
-    try await transaction.executeAll(SessionRow.insert(session, exchange.state) + [ActivityStore.insert(activity)])
+    let last =
+      (isNew ? [insert(exchange, session, at: now)] : [])
+      + SessionRow.insert(session, exchange.state) + [ActivityStore.insert(activity)]
+    let made = try await transaction.commit { batch in for query in last { batch.add(query) } }
+    let row: AccountRow? = isNew ? try made.row(of: 0) : known
+    guard let row else { throw DatabaseError(.queryFailed, "an account that was made is not there") }
     return .signedIn(row.account, isNew: isNew)
   }
 
@@ -179,22 +191,25 @@ public struct SignInStore: Sendable {
   ) async throws(DatabaseError) -> StepUpOutcome {
     try await database.settle(within: patience) { transaction in
       let identity = stepUp.identity
-      try await Self.consume(
-        nonce: stepUp.nonce, of: stepUp.app, identity.provider, token: stepUp.token, until: stepUp.tokenExpiresAt, at: now,
-        transaction)
-      let owner: UUID? = try await transaction.value(
-        """
-        select user_id from auth.identity_lookup
-        where app = \(stepUp.app) and provider = \(identity.provider.rawValue) and subject = \(identity.subject)
-        """)
+      let queries =
+        Self.consume(
+          nonce: stepUp.nonce, of: stepUp.app, identity.provider, token: stepUp.token, until: stepUp.tokenExpiresAt, at: now) + [
+          """
+          select user_id from auth.identity_lookup
+          where app = \(stepUp.app) and provider = \(identity.provider.rawValue) and subject = \(identity.subject)
+          """,
+          """
+          update auth.session set authenticated_at = \(Timestamp(now))
+          where user_id = \(UUID(stepUp.user)) and id = \(UUID(stepUp.session)) and ended_at is null
+            and expires_at > \(Timestamp(now))
+          returning \(part: SessionRow.columns)
+          """,
+        ]
+      let found = try await transaction.batch { batch in for query in queries { batch.add(query) } }
+      try Self.mustBeConsumed(found.affectedRows)
+      let owner: UUID? = try found.value(of: 2)
       guard owner == UUID(stepUp.user) else { throw Refused(kind: .identityMismatch) }
-      let row: SessionRow? = try await transaction.row(
-        """
-        update auth.session set authenticated_at = \(Timestamp(now))
-        where user_id = \(UUID(stepUp.user)) and id = \(UUID(stepUp.session)) and ended_at is null
-          and expires_at > \(Timestamp(now))
-        returning \(part: SessionRow.columns)
-        """)
+      let row: SessionRow? = try found.row(of: 3)
       guard let row else {
         let cause: String? = try await transaction.value(
           """
@@ -206,7 +221,7 @@ public struct SignInStore: Sendable {
       let entry = Activity(
         user: stepUp.user, app: stepUp.app, at: now, action: .reauthenticated, session: stepUp.session, address: client.address,
         requestID: client.requestID)
-      try await transaction.execute(ActivityStore.insert(entry))
+      transaction.add(ActivityStore.insert(entry))
       return .done(row.record)
     } refused: { error in
       (error as? Refused).map { .refused($0.kind) }
@@ -227,15 +242,22 @@ public struct SignInStore: Sendable {
       """
   }
 
-  /// The address is the one that was told last; a token without one says nothing about it.
+  /// The account of a known identity; no row for one that has just become known.
   ///
-  /// The row is locked either way: whoever suspends or deletes the account at this moment comes first and is obeyed, or finds the session.
-  private static func update(_ identity: VerifiedIdentity, _ session: SessionRecord) -> Query {
-    guard let email = identity.email else { return "\(part: AccountRow.select(session.user)) for share" }
+  /// The address is the one that was told last; a token without one says nothing about it. The row is locked either way: whoever
+  /// suspends or deletes the account at this moment comes first and is obeyed, or finds the session.
+  private static func account(of identity: VerifiedIdentity, _ app: String, _ provider: IdentityProvider) -> Query {
+    let owner: Query = """
+      (select user_id from auth.identity_lookup
+      where app = \(app) and provider = \(provider.rawValue) and subject = \(identity.subject))
+      """
+    guard let email = identity.email else {
+      return "select \(part: AccountRow.columns) from auth.account where user_id = \(part: owner) for share"
+    }
     return """
       update auth.account set
         email = \(email), email_is_verified = \(identity.emailIsVerified), email_is_private = \(identity.emailIsPrivate)
-      where user_id = \(UUID(session.user)) returning \(part: AccountRow.columns)
+      where user_id = \(part: owner) returning \(part: AccountRow.columns)
       """
   }
 }
