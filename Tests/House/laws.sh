@@ -87,6 +87,12 @@ OWNERS
 seek '(^|[^.A-Za-z_])print\(' $(printf '%s\n' "${sources[@]}" | grep -E '^Sources/(Runtime|Platform|Providers|Services)/' || true) \
   | { grep -v 'func print(' || true; } | law 'print' 'a library logs; standard output belongs to the command'
 
+# A timeout cancels who waits, and cancelling who reads a stream ends the stream: every later wait returns at once, and asks without pause.
+{ seek 'AsyncStream<(Void|\(\))>|makeStream\(of: (Void|\(\))' "${sources[@]}"
+  for f in "${sources[@]}"; do
+    awk -v f="$f" '/addTask/ { left = 3 } left > 0 && /for (try )?await / { print f ":" FNR ": " $0 } { left-- }' "$f"; done
+} | law 'stream as a signal' 'a signal survives the end of a wait: ChangeSignal'
+
 # What waits for a signal with a deadline has to pause between two looks: it is support code, or says so on its line.
 seek '(Task|Thread)\.sleep|\busleep\(|\bnanosleep\(|[^.A-Za-z_]sleep\(' "${tests[@]}" \
   | { grep -vE '/Support/|/Adapters/|/Benchmarks/|DemoProcess\.swift|func sleep|MonotonicInstant\.now\(\) <|// between two looks' || true; } | law 'test that sleeps' 'wait for a signal with a deadline'

@@ -30,7 +30,7 @@ struct SubmissionWatch: Sendable {
       // A place in another submission says nothing of this one: it is told from its beginning.
       if position.epoch == kept.id.description { offset = position.offset }
     }
-    try await hub.following(kept.id, atMost: SubmissionLimits.watchers) { wait in
+    try await hub.following(kept.id, of: user, atMost: SubmissionLimits.watchers) { signal in
       while true {
         let events = try await submissions.events(of: kept.id, user, after: offset, limit: 100)
         for event in events {
@@ -44,23 +44,26 @@ struct SubmissionWatch: Sendable {
           guard let current = try await submissions.submission(kept.id, of: user) else { throw OnboardingRefusal.noSubmission }
           // Who has seen the end already is told nothing more.
           if current.doneAt != nil, try await submissions.events(of: kept.id, user, after: offset, limit: 1).isEmpty { return }
-          try await wait(.seconds(1))
+          _ = try await signal.wait(atMost: Self.longestPause)
         }
       }
     }
   }
 
+  /// How long who watches goes without a look of its own: the hub looks for all of them every second.
+  private static let longestPause = Duration.seconds(60)
+
   /// Returns when the work has ended, or time is up.
   func waitForEnd(of kept: KeptSubmission, atMost longest: Duration) async throws {
     guard kept.doneAt == nil, longest > .zero else { return }
     let end = ContinuousClock.now.advanced(by: longest)
-    try await hub.following(kept.id) { wait in
+    try await hub.following(kept.id, of: kept.user) { signal in
       while true {
         guard let current = try await submissions.submission(kept.id, of: kept.user) else { throw OnboardingRefusal.noSubmission }
         if current.doneAt != nil { return }
         let left = ContinuousClock.now.duration(to: end)
         guard left > .zero else { return }
-        try await wait(min(left, .seconds(1)))
+        _ = try await signal.wait(atMost: min(left, Self.longestPause))
       }
     }
   }

@@ -97,10 +97,10 @@ struct OnboardingHandlers: ParleyAPI.OnboardingService.Handlers {
     { throw refusal.rpcError }
   }
 
-  /// What came of it, or how far it is when its sender has waited long enough.
+  /// What came of it, or how far it is when its sender has waited long enough, which is before the deadline of the call.
   func result(of accepted: Accepted, for user: UUID) async throws -> CompleteResponse {
     try await refusing {
-      try await watch.waitForEnd(of: accepted.submission, atMost: accepted.wait)
+      try await watch.waitForEnd(of: accepted.submission, atMost: CallWait.time(atMost: accepted.wait))
       return try await outcomes.response(to: accepted.submission.id, of: user)
     }
   }

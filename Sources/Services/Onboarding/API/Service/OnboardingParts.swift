@@ -3,6 +3,7 @@ internal import Blobs
 internal import EventLoop
 internal import Idempotency
 internal import Jobs
+internal import Logging
 internal import OnboardingDomain
 internal import OnboardingStore
 internal import Pages
@@ -36,6 +37,8 @@ struct OnboardingParts: Sendable {
   private let receivers = BlockingPool(maximumThreads: 2)
   private let database: Database
   private let blocking: BlockingPool
+  private let loop: EventLoop
+  private let log: Logger
 
   init(_ context: ServiceContext, jobs: PostgreSQLJobs, blobs: any BlobStore, pages: PageKeyStore) throws {
     let (settings, database, now) = (context.settings, context.database, context.now)
@@ -107,6 +110,7 @@ struct OnboardingParts: Sendable {
     tending = OnboardingTending(context, submissions, providers, jobs, blobs)
     self.database = database
     blocking = context.loops.blocking
+    (loop, log) = (context.loops.loops[0], context.log)
   }
 
   /// Who does its jobs.
@@ -131,6 +135,9 @@ struct OnboardingParts: Sendable {
   var background: [BackgroundJob] {
     [
       BackgroundJob("onboarding progress") { [hub, database] in await hub.listen(database) },
+      BackgroundJob("onboarding watchers") { [hub, database, loop, log] in
+        try await hub.look(SubmissionStore(database), on: loop, log)
+      },
       BackgroundJob("onboarding sweep") { [tending, listeners, strangeListeners, receivers, blocking] in
         do { try await tending.run() } catch {
           // Off the loop, since it waits for the threads.

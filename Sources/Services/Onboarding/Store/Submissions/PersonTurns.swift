@@ -11,7 +11,7 @@ public struct PersonIsBusy: Error, Sendable, Hashable {}
 final class PersonTurns: Sendable {
   private struct Place {
     let number: Int
-    let turn: AsyncStream<Void>.Continuation
+    let turn: ChangeSignal
   }
 
   private struct State {
@@ -23,15 +23,19 @@ final class PersonTurns: Sendable {
   private let state = Mutex(State())
 
   /// The longest that somebody waits.
-  private static let patience = Duration.seconds(10)
+  static let longestWait = Duration.seconds(10)
   /// The most of one person, with the one who writes.
   private static let longestLine = 16
 
   /// Does something when it is its turn.
   ///
+  /// - Parameters:
+  ///   - user: Whose turn.
+  ///   - longest: How long to wait for it, ``longestWait`` at most.
+  ///   - body: What is done.
   /// - Throws: ``PersonIsBusy`` where the line is too long or does not move, and what `body` throws.
-  func taking<Value>(_ user: UUID, _ body: () async throws -> Value) async throws -> Value {
-    let (stream, turn) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+  func taking<Value>(_ user: UUID, atMost longest: Duration, _ body: () async throws -> Value) async throws -> Value {
+    let turn = ChangeSignal()
     let (number, isFirst) = try state.withLock { state in
       guard state.lines[user, default: []].count < Self.longestLine else { throw PersonIsBusy() }
       state.next += 1
@@ -39,25 +43,10 @@ final class PersonTurns: Sendable {
       return (state.next, state.lines[user]?.count == 1)
     }
     defer { leave(user, number) }
-    if !isFirst { try await wait(for: stream) }
-    return try await body()
-  }
-
-  private func wait(for turn: AsyncStream<Void>) async throws {
-    let hasCome: Bool = try await withThrowingTaskGroup(of: Bool.self) { group in
-      group.addTask {
-        for await _ in turn { return true }
-        return false
-      }
-      group.addTask {
-        try await Task.sleep(for: Self.patience)
-        return false
-      }
-      defer { group.cancelAll() }
-      return try await group.next() ?? false
+    if !isFirst {
+      guard try await turn.wait(atMost: min(longest, Self.longestWait)) else { throw PersonIsBusy() }
     }
-    try Task.checkCancellation()
-    guard hasCome else { throw PersonIsBusy() }
+    return try await body()
   }
 
   /// Whoever leaves the first place, having written or not, makes it the next one's turn.
@@ -68,6 +57,6 @@ final class PersonTurns: Sendable {
       state.lines[user] = line.isEmpty ? nil : line
       return index == 0 ? line.first : nil
     }
-    next?.turn.yield()
+    next?.turn.raise()
   }
 }

@@ -92,6 +92,21 @@ public struct SubmissionStore: Sendable {
     return events
   }
 
+  /// The newest event of each of some submissions: 0 where there is none, as of one that is gone.
+  ///
+  /// - Parameter watched: The submissions, each with whose it is.
+  public func newestEvents(of watched: [UUID: UUID]) async throws(DatabaseError) -> [UUID: Int64] {
+    let (ids, users) = (Array(watched.keys), Array(watched.values))
+    let rows: [(UUID, Int64)] = try await database.reads.rows(
+      """
+      select watched.id, coalesce((
+        select max(sequence) from onboarding.submission_event as event
+        where event.user_id = watched.user_id and event.submission_id = watched.id), 0)
+      from unnest(\(ids), \(users)) as watched(id, user_id)
+      """)
+    return Dictionary(rows, uniquingKeysWith: { first, _ in first })
+  }
+
   /// Submissions on which work should have ended by `limit` and has not.
   public func running(since limit: Timestamp) async throws(DatabaseError) -> [KeptSubmission] {
     try await database.rows(
@@ -112,9 +127,15 @@ public struct SubmissionStore: Sendable {
   ///
   /// Within the process one after the other, so that a person whose lock is taken holds one connection up, and that not for long.
   ///
+  /// - Parameters:
+  ///   - user: Whose lock.
+  ///   - longest: How long to wait for those who are before it in this process, 10 s at most.
+  ///   - body: What is done.
   /// - Throws: ``PersonIsBusy``, the database's error, and what `body` throws.
-  public func locked<Value>(_ user: UUID, _ body: (Transaction) async throws -> Value) async throws -> Value {
-    try await turns.taking(user) {
+  public func locked<Value>(
+    _ user: UUID, atMost longest: Duration = .seconds(10), _ body: (Transaction) async throws -> Value
+  ) async throws -> Value {
+    try await turns.taking(user, atMost: longest) {
       try await database.transaction { transaction in
         do throws(DatabaseError) {
           // Shorter than others wait for a connection (`poolWait`).
