@@ -6,6 +6,8 @@ public struct JobFailure: Error, Sendable, Hashable, CustomStringConvertible {
     case retry(after: Duration?)
     /// The next try would fail like this one: the job is dead at once.
     case permanent
+    /// What every job stands on was away: try again soon, but not before this time has passed, and spend no attempt.
+    case unavailable(after: Duration?)
     /// It could not begin, for something else goes first: after this pause, and as if it had not been claimed.
     case giveWay(for: Duration)
   }
@@ -21,6 +23,12 @@ public struct JobFailure: Error, Sendable, Hashable, CustomStringConvertible {
   /// The job may succeed later; with the `Retry-After` of a provider, if it named one.
   public static func retry(after: Duration? = nil, _ message: String) -> JobFailure {
     JobFailure(outlook: .retry(after: after), message: message)
+  }
+
+  /// What every job stands on was away: the database, the object store, another service of ours. No attempt is spent, up to
+  /// ``RetryPolicy/mostUnspent`` runs; a `DatabaseError` that says so itself needs not be made one of these.
+  public static func unavailable(after: Duration? = nil, _ message: String) -> JobFailure {
+    JobFailure(outlook: .unavailable(after: after), message: message)
   }
 
   /// The job could not begin, for something else goes first. No attempt is spent.

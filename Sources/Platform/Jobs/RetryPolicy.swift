@@ -20,6 +20,12 @@ public struct RetryPolicy: Sendable, Hashable {
     self.longestRetryAfter = longestRetryAfter
   }
 
+  /// How many runs of a job may end without spending an attempt before a failure of what it stands on spends one: with the pauses of
+  /// ``outage`` about four hours. A job that brings its database down, or asks too much of it, comes to an end by that.
+  public static let mostUnspent: Int64 = 1_000
+  /// The pauses while what every job stands on is away. They are the same for all kinds: it is back for all of them at once.
+  static let outage = RetryPolicy(attempts: .max, firstPause: .seconds(1), longestPause: .seconds(30))
+
   /// Never tried again.
   public static let never = RetryPolicy(attempts: 1)
 

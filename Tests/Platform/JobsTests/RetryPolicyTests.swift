@@ -1,3 +1,4 @@
+import PostgreSQL
 import Testing
 
 @testable import Jobs
@@ -61,5 +62,42 @@ struct RetryPolicyTests {
     #expect(verdict(Other(), 4).reason == "crashed")
     #expect(verdict(JobFailure.retry(String(repeating: "x", count: 5_000) + "\0"), 1).error.count == 2_000)
     #expect(verdict(JobFailure.retry("a\0b"), 1).error == "a b")
+  }
+
+  @Test(
+    "JOB-M5: a failure of what every job stands on spends no attempt, up to a number of runs that ends the worst of them (OF-06)")
+  func outages() {
+    func verdict(_ error: any Error, _ attempt: Int, unspent: Int64 = 0, isTimeout: Bool = false) -> Verdict {
+      Verdict(error, attempt: attempt, of: 3, unspent: unspent, policy, isTimeout: isTimeout, chance: 0.5)
+    }
+    let codes: [DatabaseError.Code] = [
+      .connectionLost, .closed, .poolExhausted, .outOfResources, .deadlineExceeded, .aborted,
+    ]
+    for code in codes {
+      let error = DatabaseError(code, "away")
+      for attempt in 1...3 {
+        let away = verdict(error, attempt)
+        #expect(!away.spendsAttempt && away.again == .milliseconds(500) && away.error == "\(error)", "\(code) \(attempt)")
+      }
+    }
+    let codesOfItsOwn: [DatabaseError.Code] = [
+      .cancelled, .alreadyExists, .constraintViolated, .readOnly, .permissionDenied, .queryFailed, .decodingFailed, .misuse,
+    ]
+    for code in codesOfItsOwn {
+      let error = DatabaseError(code, "a defect")
+      #expect(verdict(error, 1).spendsAttempt && verdict(error, 3).reason == "exhausted", "\(code)")
+    }
+    // Slower and slower, but half a minute at most.
+    let away = DatabaseError(.connectionLost, "away")
+    #expect(verdict(away, 1, unspent: 3).again == .seconds(4))
+    #expect(verdict(away, 1, unspent: 999).again == .seconds(15))
+    #expect(verdict(JobFailure.unavailable(after: .seconds(20), "the store"), 3).again == .milliseconds(20_500))
+    #expect(!verdict(JobFailure.unavailable("the store"), 3).spendsAttempt)
+    // One that brings down what it stands on comes to an end.
+    #expect(verdict(away, 1, unspent: 1_000).spendsAttempt && verdict(away, 1, unspent: 1_000).again == .seconds(1))
+    #expect(verdict(away, 3, unspent: 1_000).reason == "exhausted")
+    #expect(verdict(JobFailure.unavailable(after: .seconds(30), "x"), 1, unspent: 1_000).again == .seconds(31))
+    #expect(verdict(away, 4).reason == "crashed")
+    #expect(verdict(away, 3, isTimeout: true).reason == "timed_out")
   }
 }

@@ -412,27 +412,4 @@ struct WorkerTests {
       #expect(seen["test.bytes"] ?? 9 <= 3 && seen["test.other"] ?? 9 <= 5 && seen["all"] ?? 9 <= 6)
     }
   }
-
-  @Test("JOB-M8: a worker whose connections broke goes on, and nothing is done twice or lost")
-  func outage() async throws {
-    try await TestQueue.with { (test: TestQueue) async throws -> Void in
-      let ran = Mutex<[UInt8: Int]>([:])
-      var handlers = JobHandlers()
-      handlers.handle(kind) { payload, _ in ran.withLock { $0[payload[0], default: 0] += 1 } }
-      try await test.working(handlers) { (_: JobWorker) async throws -> Void in
-        try await test.queue.enqueue([kind.job([1])])
-        try await eventually { ran.withLock { $0[1] } == 1 }
-        try await test.test.script(
-          "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()")
-        try await eventually {
-          do {
-            try await test.queue.enqueue([kind.job([2], uniqueKey: "two", notBefore: test.clock.now)])
-            return true
-          } catch { return false }
-        }
-        try await eventually { ran.withLock { $0[2] ?? 0 } >= 1 }
-        try await eventually { (try? await test.count("work.job")) == 0 }
-      }
-    }
-  }
 }

@@ -77,15 +77,20 @@ extension JobQueue {
     return Int(count ?? 0)
   }
 
-  /// Gives a run back as if it had never begun; its job waits for a while.
+  /// Gives a run back without spending an attempt; its job waits for a while.
   ///
+  /// - Parameters:
+  ///   - run: The run.
+  ///   - pause: How long its job waits.
+  ///   - error: What happened, where that is kept.
   /// - Returns: Whether it still had its lease.
-  func giveWay(_ run: JobRun, for pause: Duration) async throws(DatabaseError) -> Bool {
+  func giveWay(_ run: JobRun, for pause: Duration, keeping error: String? = nil) async throws(DatabaseError) -> Bool {
     let now = now()
     return try await database.execute(
       """
       update \(fragment: schema).job
-      set holder = null, started_at = null, due_at = \(now.advanced(by: pause)), attempt = attempt - 1
+      set holder = null, started_at = null, due_at = \(now.advanced(by: pause)), attempt = attempt - 1,
+        last_error = coalesce(\(error), last_error)
       where id = \(run.id) and run_lease = \(run.lease) and holder is not null and due_at > \(now)
       """) == 1
   }

@@ -52,6 +52,17 @@ public struct JobQueue: Sendable {
     return ids.map { id in existing[id].map { EnqueuedJob(id: $0, isNew: false) } ?? EnqueuedJob(id: id, isNew: true) }
   }
 
+  /// Which of some unique keys no live job of a kind has.
+  public func keysWithoutJob(of kind: String, among keys: [String]) async throws(DatabaseError) -> Set<String> {
+    if keys.isEmpty { return [] }
+    return Set(
+      try await database.rows(
+        """
+        select key from unnest(\(keys)) as wanted(key) where not exists (
+          select from \(fragment: schema).job where job.kind = \(kind) and job.unique_key = wanted.key)
+        """, as: String.self))
+  }
+
   /// Stands for no user in an array, which cannot hold NULL.
   private static let nobody = UUID(high: 0, low: 0)
 

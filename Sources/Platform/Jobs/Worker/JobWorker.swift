@@ -181,8 +181,14 @@ public final class JobWorker: Sendable {
       "a job failed",
       metadata: [
         "job": "\(run.id)", "kind": "\(run.kind)", "attempt": "\(run.attempt)", "cause": "\(verdict.error)",
-        "again": "\(verdict.again.map { "\($0)" } ?? "never: \(verdict.reason)")",
+        "again": "\(verdict.again.map { "\($0)" } ?? "never: \(verdict.reason)")", "spent": "\(verdict.spendsAttempt)",
       ])
+    if !verdict.spendsAttempt, let pause = verdict.again {
+      let isBack = await write(run) { () throws(DatabaseError) in
+        try await self.queue.giveWay(run, for: pause, keeping: verdict.error)
+      }
+      return isBack == true ? .failed : .lost
+    }
     let end = await write(run) { () throws(DatabaseError) in
       try await self.queue.fail(run, again: verdict.again, reason: verdict.reason, error: verdict.error)
     }

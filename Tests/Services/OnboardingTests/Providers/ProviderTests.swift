@@ -30,7 +30,7 @@ struct ProviderTests {
       _ = try await world.client.complete(.init(state: state, wait: .init()), options: OnboardingWorld.options(ana))
       try await eventually {
         try await world.value(
-          "select count(*) from onboarding.job where attempt = 1 and holder is null and kind = 'onboarding.process'",
+          "select count(*) from onboarding.job where run_lease = 1 and holder is null and kind = 'onboarding.process'",
           as: Int64.self)
           == 1
       }
@@ -85,6 +85,53 @@ struct ProviderTests {
         try await world.value("select state || ' ' || reason from onboarding.recording", as: String.self) == "failed timeout")
       #expect(try await world.sandbox.requests("/openai/v1/chat/completions") == 1)
       #expect(try await world.value("select failure from onboarding.identity", as: String.self) == "")
+    }
+  }
+
+  @Test(
+    "JOB-M11: a model that hangs is left when its time is up, which is a state of what is understood, and answers stay as they are"
+  )
+  func hangingModel() async throws {
+    try await OnboardingWorld.with(["EXTRACTION_TIMEOUT": "1s", "JOBS_LEASE": "600s"]) { world in
+      let ana = try await world.signIn("ana")
+      try await world.sandbox.fail("/openai/v1/chat/completions", ["delayMs": 60_000, "count": 1_000])
+      _ = try await world.client.complete(
+        .init(state: try OnboardingWorld.record(voices: 1), wait: .init()), options: OnboardingWorld.options(ana))
+      try await Self.workToTheEnd(world)
+      #expect(try await world.value("select failure from onboarding.identity", as: String.self) == "timeout")
+      #expect(try await world.value("select state from onboarding.recording", as: String.self) == "done")
+      let texts: Int64? = try await world.value("select count(*) from onboarding.answer where value ilike '%timeout%'")
+      #expect(texts == 0)
+    }
+  }
+
+  @Test(
+    "JOB-M11: the circuit of a provider of chats or of voices opens after repeated 503s, and what is left has failed without a call",
+    arguments: [
+      ("/openai/v1/chat/completions", "extract"), ("/elevenlabs/v1/voices", "clone"),
+    ])
+  func circuits(path: String, part: String) async throws {
+    try await OnboardingWorld.with(["ADMIN_LISTEN": "127.0.0.1:0", "JOBS_LEASE": "600s"]) { world in
+      try await world.sandbox.fail(path, ["status": 503, "count": 1_000])
+      let people = 4
+      for person in 0..<people {
+        _ = try await world.client.complete(
+          .init(
+            state: try OnboardingWorld.record(voices: 6), voiceConsent: .init(isGiven: true, statement: "v1"), wait: .init()),
+          options: OnboardingWorld.options(try await world.signIn("person \(person)")))
+      }
+      try await eventually(atMost: .seconds(60)) {
+        if try await world.value("select count(*) from onboarding.submission where done_at is null", as: Int64.self) == 0 {
+          return true
+        }
+        try await world.pass(.seconds(23))
+        return false
+      }
+      let asked = try await world.sandbox.requests(path)
+      #expect(asked >= 5 && asked < 4 * people, "not each is sent each time: \(asked)")
+      let open = "parley_onboarding_failures_total{part=\"\(part)\",reason=\"circuit_open\"}"
+      #expect(try await world.metric(open) ?? 0 > 0)
+      #expect(try await world.submissionJobs() == Int64(people), "a round follows for each")
     }
   }
 

@@ -25,14 +25,20 @@ extension SubmissionPipeline {
   // MARK: Storing
 
   /// Recordings go to the object store. One that it does not take stays where it is, and is as good as stored for what follows.
+  ///
+  /// The store is tried as often as a provider, and spends none of the attempts that those have.
   func storeRecordings(_ course: inout SubmissionCourse) async throws {
+    let tries = try await storeTries(of: course)
     let all = try await recordings.recordings(of: course.user)
     try await enter(.storing, done: all.count { $0.storedAt != nil }, of: all.count, &course)
     for recording in all where recording.storedAt == nil {
       do throws(BlobError) { try await store(recording, of: course.user) } catch {
         let failure = ProviderFailure(error)
         journal.failed("store", failure, course)
-        guard try isFinal(failure, &course) else { continue }
+        guard failure.isTooLong || tries >= Self.storeTries else {
+          course.postpone(failure)
+          continue
+        }
         let step = recording.step ?? 0
         try await commit(course) { transaction in
           try await warn(
@@ -47,7 +53,20 @@ extension SubmissionPipeline {
         try await tell(.storing, recording, course, transaction, \.stored)
       }
     }
-    try comeBack(course)
+    guard let failure = course.postponed else { return }
+    try await course.run.step("\(Self.storeTry)\(tries)") {}
+    throw JobFailure.unavailable(after: failure.retryAfter, failure.reason)
+  }
+
+  /// How often the store is tried in a round.
+  private static let storeTries = 4
+  private static let storeTry = "store-"
+
+  /// Which time the store is tried in this round, from 1.
+  private func storeTries(of course: SubmissionCourse) async throws -> Int {
+    var tries = 1
+    while try await course.run.result(of: "\(Self.storeTry)\(tries)") != nil { tries += 1 }
+    return tries
   }
 
   func store(_ recording: KeptRecording, of user: UUID) async throws(BlobError) {

@@ -134,7 +134,7 @@ struct SubmissionPipeline: Sendable {
   /// - Returns: Whether it is to be written down.
   func isFinal(_ failure: ProviderFailure, _ course: inout SubmissionCourse) throws -> Bool {
     try Task.checkCancellation()
-    guard failure.isTemporary, !course.isLastAttempt, (failure.retryAfter ?? .zero) <= RetryPlan.longestWait else { return true }
+    guard failure.isTemporary, !course.isLastAttempt, !failure.isTooLong else { return true }
     course.postpone(failure)
     return false
   }
@@ -238,6 +238,11 @@ struct SubmissionPipeline: Sendable {
   static let verificationRequired = "verification_required"
   /// Why another try at a voice would end as the last one did.
   static let lastingVoiceFailures: Set<String> = [tooLittleAudio, verificationRequired]
+}
+
+extension ProviderFailure {
+  /// Whether it asks for a pause that no round waits for.
+  var isTooLong: Bool { (retryAfter ?? .zero) > RetryPlan.longestWait }
 }
 
 extension KeptRecording {

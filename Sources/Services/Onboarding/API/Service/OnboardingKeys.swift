@@ -43,7 +43,7 @@ public enum OnboardingKeys {
   /// When work is overdue.
   public static let overdueAfter = ConfigurationKey<Duration>(
     "submission.overdueAfter", default: .seconds(3_600), in: .seconds(60)...(.seconds(86_400)),
-    "After how long a submission that is still being worked on is counted by parley_onboarding_overdue, and given a job again.")
+    "After how long a submission that is still being worked on is counted by parley_onboarding_overdue.")
 
   /// All of them, in the order of documentation.
   static let all: [any ConfigurationKeyDeclaration] =

@@ -81,11 +81,26 @@ struct OnboardingTending: Sendable {
       for user in try await submissions.departed(by: now) { _ = try await jobs.enqueue(OnboardingJobs.deleteRest(of: user)) }
     case .waiting:
       for user in try await waiting.people(for: parts) { try await attempt(part) { try await wake(user, at: now) } }
-    case .submissions:
-      let late = try await submissions.running(since: since(OnboardingKeys.overdueAfter))
-      overdue.set(late.count)
-      for submission in late { try await attempt(part) { try await renew(submission, at: now) } }
+    case .submissions: try await lookAfterRunning(overdueSince: since(OnboardingKeys.overdueAfter), at: now)
     }
+  }
+
+  /// How many submissions are looked at with one statement.
+  private static let page = 200
+
+  /// Sees to it that each submission on which work goes on has a job, and counts those on which it should have ended.
+  private func lookAfterRunning(overdueSince limit: Timestamp, at now: Timestamp) async throws {
+    var overdueCount = 0
+    var page: [KeptSubmission] = []
+    repeat {
+      page = try await submissions.running(after: page.last, limit: Self.page)
+      overdueCount += page.count { $0.createdAt < limit }
+      let idle = try await jobs.queue.keysWithoutJob(of: OnboardingJobs.process.name, among: page.map(\.id.description))
+      for submission in page where idle.contains(submission.id.description) {
+        try await attempt(.submissions) { try await renew(submission, at: now) }
+      }
+    } while page.count == Self.page
+    overdue.set(overdueCount)
   }
 
   /// A job is live that would do what is to be woken, and may be past it.
@@ -133,6 +148,10 @@ struct OnboardingTending: Sendable {
       user: submission.user, submission: submission.id, round: renewal == .again ? 0 : OnboardingJobs.givingUp)
     let job = try OnboardingJobs.process.job(order, uniqueKey: submission.id.description, user: submission.user)
     let isNew = try await context.database.transaction { transaction in
+      // Its job may have come to its end since it was looked for.
+      try await submissions.lock(submission.user, in: transaction)
+      let current = try await submissions.submission(submission.id, of: submission.user, on: transaction)
+      guard let current, current.doneAt == nil, current.renewals == submission.renewals else { return false }
       guard try await jobs.enqueue(job, in: transaction).isNew else { return false }
       if renewal == .again { try await submissions.renewed(submission.id, of: submission.user, at: now, in: transaction) }
       return true

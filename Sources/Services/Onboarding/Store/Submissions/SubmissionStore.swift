@@ -107,12 +107,17 @@ public struct SubmissionStore: Sendable {
     return Dictionary(rows, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Submissions on which work should have ended by `limit` and has not.
-  public func running(since limit: Timestamp) async throws(DatabaseError) -> [KeptSubmission] {
-    try await database.rows(
+  /// Submissions on which work has not ended, the oldest first.
+  ///
+  /// - Parameters:
+  ///   - place: The last one before these; nil for the beginning.
+  ///   - limit: How many.
+  public func running(after place: KeptSubmission?, limit: Int) async throws(DatabaseError) -> [KeptSubmission] {
+    let (moment, id) = (place?.createdAt ?? Timestamp(microseconds: 0), place?.id ?? UUID(high: 0, low: 0))
+    return try await database.rows(
       """
-      select \(part: KeptSubmission.columns) from onboarding.submission where done_at is null and created_at < \(limit)
-      order by created_at limit 100
+      select \(part: KeptSubmission.columns) from onboarding.submission
+      where done_at is null and (created_at, id) > (\(moment), \(id)) order by created_at, id limit \(Int64(limit))
       """)
   }
 
