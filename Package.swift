@@ -412,7 +412,7 @@ let package = Package(
         "HTTP2",
         "RPC", "RPCClient",
         "RPCServer", "PostgreSQL", "Outbound", "JOSE", "JSON", "MessagesCore", "WellKnown", "Jobs", "TestParley", "TestSandbox",
-        "TestSupport", "TestRandom", log,
+        "TestSupport", "TestRandom", "parley-onboarding", "parley-sandbox", log,
       ]),
     tests(
       "Providers/ParleyTests",

@@ -121,10 +121,10 @@ final class Sandbox: Sendable {
     { [faults, held, counters, log] request in
       let started = MonotonicInstant.now()
       let requestID = request.header("x-client-request-id")
-      await held.wait(route.path, isBefore: true, requestID: requestID)
+      let isDoneAnyway = await held.wait(route.path, isBefore: true, requestID: requestID)
       let response = try await faults.apply(to: route, request.method) {
-        // Who went away while waiting asked for nothing.
-        if Task.isCancelled { return .dropped }
+        // Who went away while waiting asked for nothing, unless the hold says otherwise.
+        if Task.isCancelled && !isDoneAnyway { return .dropped }
         let isServed = request.method == route.method || route.otherMethods.contains(request.method)
         return isServed ? try await route.answer(request) : .text(405, "method not allowed\n")
       }

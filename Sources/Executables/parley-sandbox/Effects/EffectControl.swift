@@ -50,11 +50,12 @@ struct EffectControl: Sendable {
   }
 
   private func add(_ request: HTTPServerRequest) throws -> HTTPServerResponse {
-    let request = try ControlRequest(request, allowing: ["path", "before", "count", "skip"])
+    let request = try ControlRequest(request, allowing: ["path", "before", "count", "skip", "outlastsCaller"])
     held.add(
       .init(
         path: try control.standIn(request.text("path")).path, isBefore: try request.flag("before"),
-        count: try request.integer("count", in: 1...1_000_000), skip: try request.integer("skip", in: 0...1_000_000) ?? 0))
+        count: try request.integer("count", in: 1...1_000_000), skip: try request.integer("skip", in: 0...1_000_000) ?? 0,
+        outlastsCaller: try request.flag("outlastsCaller")))
     return .json(holds)
   }
 }

@@ -13,10 +13,13 @@ final class HeldRequests: Sendable {
     var count: Int?
     /// How many requests it lets pass first.
     var skip = 0
+    /// Whether the work is done when it is let go though its caller has gone meanwhile, as a provider does that was asked.
+    var outlastsCaller = false
 
     var json: JSONValue {
       var object: JSONObject = ["path": .string(path), "before": .bool(isBefore)]
       if let count { object["count"] = .number(JSONNumber(count)) }
+      if outlastsCaller { object["outlastsCaller"] = true }
       return .object(object)
     }
   }
@@ -64,8 +67,11 @@ final class HeldRequests: Sendable {
   }
 
   /// Waits when a request of that path is to wait at this point, until it is let go or nobody is there any more who would take the answer.
-  func wait(_ path: String, isBefore: Bool, requestID: String?) async {
-    guard let ticket = take(path, isBefore: isBefore) else { return }
+  ///
+  /// - Returns: Whether the work is to be done though nobody is there any more.
+  @discardableResult
+  func wait(_ path: String, isBefore: Bool, requestID: String?) async -> Bool {
+    guard let (ticket, outlastsCaller) = take(path, isBefore: isBefore) else { return false }
     let request = Waiting(path: path, requestID: requestID, isBefore: isBefore)
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -77,6 +83,7 @@ final class HeldRequests: Sendable {
         if isGone { continuation.resume() }
       }
     } onCancel: {
+      if outlastsCaller { return }
       let continuation = state.withLock { state in
         let found = state.waiting.removeValue(forKey: ticket)?.continuation
         if found == nil { state.gone.insert(ticket) }
@@ -84,21 +91,23 @@ final class HeldRequests: Sendable {
       }
       continuation?.resume()
     }
+    return outlastsCaller
   }
 
-  private func take(_ path: String, isBefore: Bool) -> Int? {
+  private func take(_ path: String, isBefore: Bool) -> (ticket: Int, outlastsCaller: Bool)? {
     state.withLock { state in
       guard let index = state.holds.firstIndex(where: { $0.path == path && $0.isBefore == isBefore }) else { return nil }
       guard state.holds[index].skip == 0 else {
         state.holds[index].skip -= 1
         return nil
       }
+      let outlastsCaller = state.holds[index].outlastsCaller
       if let count = state.holds[index].count {
         state.holds[index].count = count - 1
         if count <= 1 { state.holds.remove(at: index) }
       }
       state.next += 1
-      return state.next
+      return (state.next, outlastsCaller)
     }
   }
 }

@@ -74,7 +74,12 @@ extension SubmissionPipeline {
       }
       try await database.transaction { transaction in
         try await run.fence(in: transaction)
+        try await voices.lock(user, in: transaction)
         try await voices.failed(failure.reason, of: user, at: now(), in: transaction)
+        // Nobody asks under the key of this job again: what its calls may still come to is nobody's.
+        if try await voices.disownExpected(run.id.description, of: user, at: now(), in: transaction) {
+          try await jobs.enqueue(try OnboardingJobs.findVoices(of: user), in: transaction)
+        }
         try await run.finish(in: transaction)
       }
     }
@@ -107,23 +112,23 @@ extension SubmissionPipeline {
       return try await voices.expect(
         key, of: user, until: now().advanced(by: VoiceWindow.whole), at: now(), in: transaction)
     }
-    let isFirst: Bool
     switch expectation {
     case .noConsent: return
     case .unwanted: throw Self.overtaken
-    case .open(let isNew): isFirst = isNew
+    case .open: break
     }
     let made: MadeVoice
     do throws(ProviderFailure) {
       made = try await providers.cloner.clone("parley \(user)", of: samples, key: key, by: deadline)
     } catch {
-      if isFirst, !error.mayHaveTakenEffect { try await voices.expectNoMore(key, of: user) }
+      if !error.mayHaveTakenEffect { try await voices.expectNoMore(key, of: user) }
       throw error
     }
     // Where this fails the voice is there, and is found again by its key.
     let end: Arrival = try await database.transaction { transaction in
       try await run.fence(in: transaction)
-      guard try await voices.arrived(key, of: user, in: transaction) else {
+      let kept = made.needsVerification ? nil : made.id
+      guard try await voices.arrived(key, keeping: kept, of: user, at: now(), in: transaction) else {
         let agreesAgain = try await voices.refuse(made.id, of: user, at: now(), in: transaction)
         try await jobs.enqueue(try OnboardingJobs.deleteVoices(of: user), in: transaction)
         return agreesAgain ? .overtaken : .unwanted
@@ -132,13 +137,16 @@ extension SubmissionPipeline {
         // Nobody can use it, and nobody is to have it.
         try await voices.disown(made.id, of: user, at: now(), in: transaction)
         try await jobs.enqueue(try OnboardingJobs.deleteVoices(of: user), in: transaction)
+        if try await !voices.unwantedExpected(of: user, on: transaction).isEmpty {
+          try await jobs.enqueue(try OnboardingJobs.findVoices(of: user), in: transaction)
+        }
         return .unusable
       }
       if try await voices.made(made.id, of: user, at: now(), in: transaction) {
         try await jobs.enqueue(try OnboardingJobs.deleteVoices(of: user), in: transaction)
       }
-      // What earlier calls may still come to is another voice.
-      if try await voices.disownExpected(of: user, at: now(), in: transaction) {
+      // What earlier calls may still come to is another voice, whether they were made under this key or under others.
+      if try await voices.disownExpected(of: user, but: key, at: now(), in: transaction) {
         try await jobs.enqueue(try OnboardingJobs.findVoices(of: user), in: transaction)
       }
       try await more(transaction)
@@ -189,13 +197,16 @@ extension SubmissionPipeline {
     try await voices.deleted(voice, of: user, at: now())
   }
 
-  /// Looks for voices that may have come to be though nobody wants them, and deletes them, until none can come any more.
+  /// Looks for voices that may have come to be though nobody wants them, and deletes them, until none can come any more. Of those that were
+  /// made under one label the one that is kept stays.
   func findVoices(of user: UUID, _ run: JobRun) async throws {
     for expected in try await voices.unwantedExpected(of: user) {
       // The last look begins when it is over.
       let isOver = now() >= expected.until
       do throws(ProviderFailure) {
-        for voice in try await providers.cloner.voices(under: expected.key) { try await providers.cloner.delete(voice) }
+        for voice in try await providers.cloner.voices(under: expected.key) where voice != expected.kept {
+          try await providers.cloner.delete(voice)
+        }
       } catch {
         try Task.checkCancellation()
         journal.failed("find voice", error, of: user)

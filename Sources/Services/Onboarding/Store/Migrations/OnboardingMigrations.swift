@@ -26,6 +26,7 @@ public enum OnboardingMigrations {
     Migration(14, "rest_submissions", restSubmissions),
     Migration(15, "find_unfinished", findUnfinished),
     Migration(16, "create_page_key", PageKeyMigration.create(schema: schema, role: role)),
+    Migration(17, "doubt_voices", doubtVoices),
   ]
 
   private static let role = "parley_onboarding"
