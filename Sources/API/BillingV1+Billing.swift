@@ -431,6 +431,8 @@ public struct LinkCustomerResponse: Message {
 public struct CheckEntitlementRequest: Message {
   /// The account.
   public var userID: String = ""
+  /// Whether the answer names the product.
+  public var withProduct: Bool = false
   /// Fields that came over the wire and that this version does not know.
   public var unknownFields = UnknownFields()
 
@@ -439,29 +441,34 @@ public struct CheckEntitlementRequest: Message {
 
   /// A message with these fields.
   public init(
-    userID: String = ""
+    userID: String = "",
+    withProduct: Bool = false
   ) {
 
     self.userID = userID
+    self.withProduct = withProduct
   }
 
   /// The fields of `parley.billing.v1.CheckEntitlementRequest` and where their slots lie.
   public static let descriptor: MessageDescriptor = .init(
-    "parley.billing.v1.CheckEntitlementRequest", slotSize: 40,
+    "parley.billing.v1.CheckEntitlementRequest", slotSize: 48,
     fields: [
       .init(1, "user_id", json: "userId", .scalar(.string), .implicit(has: 0), at: 24),
+      .init(2, "with_product", json: "withProduct", .scalar(.bool), .implicit(has: 0), at: 40),
     ]
   )
 
   /// Reads the value out of decoded slots.
   public init(slots: MessageSlots) {
     self.userID = slots.string(at: 24)
+    self.withProduct = slots.bool(at: 40)
     self.unknownFields = slots.unknownFields
   }
 
   /// Writes every field that is set into empty slots.
   public func fill(_ slots: SlotWriter) {
     slots.set(self.userID, at: 24)
+    slots.set(self.withProduct, at: 40)
     slots.set(self.unknownFields)
   }
 }
@@ -472,6 +479,8 @@ public struct CheckEntitlementResponse: Message {
   public var isEntitled: Bool = false
   /// How long this may be remembered, at most.
   public var validUntil: GoogleProtobuf.Timestamp?
+  /// The product, as the store calls it, where the request asks for it and the subscription runs; empty where none is known.
+  public var productID: String = ""
   /// Fields that came over the wire and that this version does not know.
   public var unknownFields = UnknownFields()
 
@@ -481,33 +490,38 @@ public struct CheckEntitlementResponse: Message {
   /// A message with these fields.
   public init(
     isEntitled: Bool = false,
-    validUntil: GoogleProtobuf.Timestamp? = nil
+    validUntil: GoogleProtobuf.Timestamp? = nil,
+    productID: String = ""
   ) {
 
     self.isEntitled = isEntitled
     self.validUntil = validUntil
+    self.productID = productID
   }
 
   /// The fields of `parley.billing.v1.CheckEntitlementResponse` and where their slots lie.
   public static let descriptor: MessageDescriptor = .init(
-    "parley.billing.v1.CheckEntitlementResponse", slotSize: 40,
+    "parley.billing.v1.CheckEntitlementResponse", slotSize: 56,
     fields: [
-      .init(1, "is_entitled", json: "isEntitled", .scalar(.bool), .implicit(has: 0), at: 32),
+      .init(1, "is_entitled", json: "isEntitled", .scalar(.bool), .implicit(has: 0), at: 48),
       .init(2, "valid_until", json: "validUntil", .message({ GoogleProtobuf.Timestamp.descriptor }), .optional(has: 0), at: 24),
+      .init(3, "product_id", json: "productId", .scalar(.string), .implicit(has: 0), at: 32),
     ]
   )
 
   /// Reads the value out of decoded slots.
   public init(slots: MessageSlots) {
-    self.isEntitled = slots.bool(at: 32)
+    self.isEntitled = slots.bool(at: 48)
     self.validUntil = slots.message(at: 24)
+    self.productID = slots.string(at: 32)
     self.unknownFields = slots.unknownFields
   }
 
   /// Writes every field that is set into empty slots.
   public func fill(_ slots: SlotWriter) {
-    slots.set(self.isEntitled, at: 32)
+    slots.set(self.isEntitled, at: 48)
     if let value = self.validUntil { slots.set(value, at: 24) }
+    slots.set(self.productID, at: 32)
     slots.set(self.unknownFields)
   }
 }
@@ -642,20 +656,21 @@ extension FileDescriptor {
       ZW1lbnRSZXF1ZXN0IlsKF1N5bmNFbnRpdGxlbWVudFJlc3BvbnNlEkAKC2VudGl0bGVtZW50GAEgASgLMh4ucGFybGV5LmJpbGxpbmcudjEuRW50aXRs\
       ZW1lbnRSC2VudGl0bGVtZW50IkYKE0xpbmtDdXN0b21lclJlcXVlc3QSLwoUb3JpZ2luYWxfYXBwX3VzZXJfaWQYASABKAlSEW9yaWdpbmFsQXBwVXNl\
       cklkIlgKFExpbmtDdXN0b21lclJlc3BvbnNlEkAKC2VudGl0bGVtZW50GAEgASgLMh4ucGFybGV5LmJpbGxpbmcudjEuRW50aXRsZW1lbnRSC2VudGl0\
-      bGVtZW50IjIKF0NoZWNrRW50aXRsZW1lbnRSZXF1ZXN0EhcKB3VzZXJfaWQYASABKAlSBnVzZXJJZCJ4ChhDaGVja0VudGl0bGVtZW50UmVzcG9uc2US\
-      HwoLaXNfZW50aXRsZWQYASABKAhSCmlzRW50aXRsZWQSOwoLdmFsaWRfdW50aWwYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wUgp2YWxp\
-      ZFVudGlsKroBChFFbnRpdGxlbWVudFN0YXR1cxIiCh5FTlRJVExFTUVOVF9TVEFUVVNfVU5TUEVDSUZJRUQQABIdChlFTlRJVExFTUVOVF9TVEFUVVNf\
-      QUNUSVZFEAESHwobRU5USVRMRU1FTlRfU1RBVFVTX1RSSUFMSU5HEAISHwobRU5USVRMRU1FTlRfU1RBVFVTX1BBU1RfRFVFEAMSIAocRU5USVRMRU1F\
-      TlRfU1RBVFVTX0NBTkNFTExFRBAEKr4CCgtFcnJvclJlYXNvbhIcChhFUlJPUl9SRUFTT05fVU5TUEVDSUZJRUQQABImCiJFUlJPUl9SRUFTT05fU1VC\
-      U0NSSVBUSU9OX1JFUVVJUkVEEAESKAokRVJST1JfUkVBU09OX0VOVElUTEVNRU5UX1VOQVZBSUxBQkxFEAISKgomRVJST1JfUkVBU09OX0NVU1RPTUVS\
-      X0xJTktFRF9FTFNFV0hFUkUQAxImCiJFUlJPUl9SRUFTT05fQ1VTVE9NRVJfTk9UX1ZFUklGSUVEEAQSIQodRVJST1JfUkVBU09OX0lOVkFMSURfQVJH\
-      VU1FTlQQBRIiCh5FUlJPUl9SRUFTT05fUkFURV9MSU1JVEVEX1VTRVIQBhIkCiBFUlJPUl9SRUFTT05fTElNSVRFUl9VTkFWQUlMQUJMRRAHMuECChJF\
-      bnRpdGxlbWVudFNlcnZpY2USbgoOR2V0RW50aXRsZW1lbnQSKC5wYXJsZXkuYmlsbGluZy52MS5HZXRFbnRpdGxlbWVudFJlcXVlc3QaKS5wYXJsZXku\
-      YmlsbGluZy52MS5HZXRFbnRpdGxlbWVudFJlc3BvbnNlIgeQAgGItRgEEnEKD1N5bmNFbnRpdGxlbWVudBIpLnBhcmxleS5iaWxsaW5nLnYxLlN5bmNF\
-      bnRpdGxlbWVudFJlcXVlc3QaKi5wYXJsZXkuYmlsbGluZy52MS5TeW5jRW50aXRsZW1lbnRSZXNwb25zZSIHkAICiLUYBBJoCgxMaW5rQ3VzdG9tZXIS\
-      Ji5wYXJsZXkuYmlsbGluZy52MS5MaW5rQ3VzdG9tZXJSZXF1ZXN0GicucGFybGV5LmJpbGxpbmcudjEuTGlua0N1c3RvbWVyUmVzcG9uc2UiB5ACAoi1\
-      GAQykwEKG0VudGl0bGVtZW50RGlyZWN0b3J5U2VydmljZRJ0ChBDaGVja0VudGl0bGVtZW50EioucGFybGV5LmJpbGxpbmcudjEuQ2hlY2tFbnRpdGxl\
-      bWVudFJlcXVlc3QaKy5wYXJsZXkuYmlsbGluZy52MS5DaGVja0VudGl0bGVtZW50UmVzcG9uc2UiB5ACAYi1GAdiBnByb3RvMw==
+      bGVtZW50IlUKF0NoZWNrRW50aXRsZW1lbnRSZXF1ZXN0EhcKB3VzZXJfaWQYASABKAlSBnVzZXJJZBIhCgx3aXRoX3Byb2R1Y3QYAiABKAhSC3dpdGhQ\
+      cm9kdWN0IpcBChhDaGVja0VudGl0bGVtZW50UmVzcG9uc2USHwoLaXNfZW50aXRsZWQYASABKAhSCmlzRW50aXRsZWQSOwoLdmFsaWRfdW50aWwYAiAB\
+      KAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wUgp2YWxpZFVudGlsEh0KCnByb2R1Y3RfaWQYAyABKAlSCXByb2R1Y3RJZCq6AQoRRW50aXRsZW1l\
+      bnRTdGF0dXMSIgoeRU5USVRMRU1FTlRfU1RBVFVTX1VOU1BFQ0lGSUVEEAASHQoZRU5USVRMRU1FTlRfU1RBVFVTX0FDVElWRRABEh8KG0VOVElUTEVN\
+      RU5UX1NUQVRVU19UUklBTElORxACEh8KG0VOVElUTEVNRU5UX1NUQVRVU19QQVNUX0RVRRADEiAKHEVOVElUTEVNRU5UX1NUQVRVU19DQU5DRUxMRUQQ\
+      BCq+AgoLRXJyb3JSZWFzb24SHAoYRVJST1JfUkVBU09OX1VOU1BFQ0lGSUVEEAASJgoiRVJST1JfUkVBU09OX1NVQlNDUklQVElPTl9SRVFVSVJFRBAB\
+      EigKJEVSUk9SX1JFQVNPTl9FTlRJVExFTUVOVF9VTkFWQUlMQUJMRRACEioKJkVSUk9SX1JFQVNPTl9DVVNUT01FUl9MSU5LRURfRUxTRVdIRVJFEAMS\
+      JgoiRVJST1JfUkVBU09OX0NVU1RPTUVSX05PVF9WRVJJRklFRBAEEiEKHUVSUk9SX1JFQVNPTl9JTlZBTElEX0FSR1VNRU5UEAUSIgoeRVJST1JfUkVB\
+      U09OX1JBVEVfTElNSVRFRF9VU0VSEAYSJAogRVJST1JfUkVBU09OX0xJTUlURVJfVU5BVkFJTEFCTEUQBzLhAgoSRW50aXRsZW1lbnRTZXJ2aWNlEm4K\
+      DkdldEVudGl0bGVtZW50EigucGFybGV5LmJpbGxpbmcudjEuR2V0RW50aXRsZW1lbnRSZXF1ZXN0GikucGFybGV5LmJpbGxpbmcudjEuR2V0RW50aXRs\
+      ZW1lbnRSZXNwb25zZSIHkAIBiLUYBBJxCg9TeW5jRW50aXRsZW1lbnQSKS5wYXJsZXkuYmlsbGluZy52MS5TeW5jRW50aXRsZW1lbnRSZXF1ZXN0Giou\
+      cGFybGV5LmJpbGxpbmcudjEuU3luY0VudGl0bGVtZW50UmVzcG9uc2UiB5ACAoi1GAQSaAoMTGlua0N1c3RvbWVyEiYucGFybGV5LmJpbGxpbmcudjEu\
+      TGlua0N1c3RvbWVyUmVxdWVzdBonLnBhcmxleS5iaWxsaW5nLnYxLkxpbmtDdXN0b21lclJlc3BvbnNlIgeQAgKItRgEMpMBChtFbnRpdGxlbWVudERp\
+      cmVjdG9yeVNlcnZpY2USdAoQQ2hlY2tFbnRpdGxlbWVudBIqLnBhcmxleS5iaWxsaW5nLnYxLkNoZWNrRW50aXRsZW1lbnRSZXF1ZXN0GisucGFybGV5\
+      LmJpbGxpbmcudjEuQ2hlY2tFbnRpdGxlbWVudFJlc3BvbnNlIgeQAgGItRgHYgZwcm90bzM=
       """
   )
 }

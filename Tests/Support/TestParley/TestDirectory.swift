@@ -22,6 +22,8 @@ public final class TestDirectory: SessionDirectoryService.Handlers {
   struct State {
     var alive: Set<String> = []
     var subscribed: Set<String> = []
+    var products: [String: String] = [:]
+    var hidesProducts = false
     var ended: [EndedSession] = []
     var fault = Fault.none
     var cursors: [Int64] = []
@@ -43,12 +45,16 @@ public final class TestDirectory: SessionDirectoryService.Handlers {
   /// A session is alive.
   public func begin(_ session: String) { state.withLock { _ = $0.alive.insert(session) } }
 
-  /// An account has a running subscription, or no more.
-  public func subscribe(_ user: String, _ isSubscribed: Bool = true) {
+  /// An account has a running subscription of a product, or no more.
+  public func subscribe(_ user: String, _ isSubscribed: Bool = true, to product: String = "") {
     state.withLock { state in
+      state.products[user] = product
       if isSubscribed { state.subscribed.insert(user) } else { state.subscribed.remove(user) }
     }
   }
+
+  /// Whether nobody can say which product somebody has.
+  public func hideProducts(_ isHidden: Bool) { state.withLock { $0.hidesProducts = isHidden } }
 
   /// A session has ended.
   public func end(_ session: String, _ cause: ParleyAPI.SessionEnd, mattersUntil seconds: Int64) {
@@ -101,7 +107,12 @@ extension TestDirectory: EntitlementDirectoryService.Handlers {
   public func checkEntitlement(
     _ request: CheckEntitlementRequest, _ call: CallContext
   ) async throws -> CheckEntitlementResponse {
-    state.withLock { CheckEntitlementResponse(isEntitled: $0.subscribed.contains(request.userID)) }
+    try state.withLock { state in
+      if state.hidesProducts && request.withProduct { throw RPCError(.unavailable, "nobody knows products") }
+      return CheckEntitlementResponse(
+        isEntitled: state.subscribed.contains(request.userID),
+        productID: request.withProduct ? state.products[request.userID] ?? "" : "")
+    }
   }
 }
 

@@ -78,10 +78,13 @@ public struct TestParley: Sendable {
     directory.end(user.sessionID.description, cause, mattersUntil: clock.unixSeconds + 300)
   }
 
-  /// Says that somebody has paid, or does so no more. The auth service knows nothing of it: RevenueCat tells it.
-  public func subscribe(_ user: TestUser, _ isSubscribed: Bool = true) {
-    directory.subscribe(user.userID.description, isSubscribed)
+  /// Says that somebody has paid for a product, or does so no more. The auth service knows nothing of it: RevenueCat tells it.
+  public func subscribe(_ user: TestUser, _ isSubscribed: Bool = true, to product: String = "") {
+    directory.subscribe(user.userID.description, isSubscribed, to: product)
   }
+
+  /// Whether the directory cannot say which product somebody has.
+  public func hideProducts(_ isHidden: Bool) { directory.hideProducts(isHidden) }
 
   /// The database of all services here.
   public func withDatabase<Value: Sendable>(_ body: @Sendable (Database) async throws -> Value) async throws -> Value {

@@ -1,5 +1,5 @@
 internal import ParleyAPI
-internal import PostgreSQL
+public import PostgreSQL
 public import RPC
 public import ServiceKit
 internal import WellKnown
@@ -35,5 +35,16 @@ public final class AskedEntitlements: EntitlementChecking {
       remembered.remember(user, until: .seconds(until.seconds) + .nanoseconds(Int64(until.nanos)), at: clock.now())
     }
     return true
+  }
+
+  /// The product of somebody's running subscription, as the auth service says at this moment.
+  ///
+  /// - Parameter user: The account, whoever asks: there needs not be a call of theirs.
+  /// - Returns: What the store calls it, empty where that is not known; nil where no subscription runs.
+  /// - Throws: `RPCError` where nobody can say.
+  public func product(of user: UUID) async throws(RPCError) -> String? {
+    let answer = try await directory.checkEntitlement(
+      .init(userID: user.description, withProduct: true), options: .timeout(Self.answerTime))
+    return answer.isEntitled ? answer.productID : nil
   }
 }

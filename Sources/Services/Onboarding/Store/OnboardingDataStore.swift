@@ -103,6 +103,11 @@ public struct OnboardingDataStore: Sendable {
     } count: {
       "select count(*) from onboarding.departure where user_id = \($0)"
     },
+    Records(kind: "effects") {
+      "select row_to_json(r)::text from (select name, at from onboarding.effect where user_id = \($0) order by name) as r"
+    } count: {
+      "select count(*) from onboarding.effect where user_id = \($0)"
+    },
     Records(kind: "uploads") {
       """
       select row_to_json(r)::text from (
@@ -163,6 +168,7 @@ public struct OnboardingDataStore: Sendable {
       "delete from onboarding.identity_field where user_id = \(user)",
       "delete from onboarding.identity_correction where user_id = \(user)",
       "delete from onboarding.voice where user_id = \(user)", "delete from onboarding.work where user_id = \(user)",
+      "delete from onboarding.effect where user_id = \(user)",
     ])
     return counts
   }

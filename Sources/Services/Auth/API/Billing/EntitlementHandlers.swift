@@ -34,13 +34,14 @@ struct EntitlementDirectoryHandlers: EntitlementDirectoryService.Handlers {
   let entitlements: Entitlements
 
   func checkEntitlement(_ request: CheckEntitlementRequest, _ call: CallContext) async throws -> CheckEntitlementResponse {
-    let (isEntitled, validUntil) = try await answer { () async throws(BillingRefusal) in
+    try await answer { () async throws(BillingRefusal) -> CheckEntitlementResponse in
       guard let user = UserID(request.userID) else {
         throw BillingRefusal(.invalidArgument, detail: "a UUID", field: "user_id")
       }
-      return try await entitlements.check(user)
+      let (isEntitled, validUntil) = try await entitlements.check(user)
+      let subscription = isEntitled && request.withProduct ? try await entitlements.known(user).subscription : nil
+      return .init(isEntitled: isEntitled, validUntil: .init(validUntil), productID: subscription?.productID ?? "")
     }
-    return .init(isEntitled: isEntitled, validUntil: .init(validUntil))
   }
 }
 

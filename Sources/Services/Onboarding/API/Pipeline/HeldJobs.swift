@@ -48,7 +48,7 @@ enum HeldJobs {
     return try job("accountability.begin", body, submission.user, key: "\(submission.user)/\(submission.id)")
   }
 
-  /// The first call, by which a person sees how it goes: for calls.
+  /// The first call, by which a person sees how it goes: for calls. ``DemoOffer`` decides whether it is made.
   static func demoCall(of user: UUID) throws -> NewJob {
     try job("calls.demo", ["user_id": .string(user.description)], user, key: user.description)
   }

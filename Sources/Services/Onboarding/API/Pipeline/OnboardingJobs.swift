@@ -73,6 +73,12 @@ enum OnboardingJobs {
   static let storeRecordings = person(
     "onboarding.store", RetryPolicy(attempts: 1_000_000, firstPause: .seconds(60), longestPause: .seconds(3_600)))
 
+  /// Offering a demo call, for those whose plan has one.
+  static func offerDemo(to user: UUID) throws -> NewJob { try offerDemo.job(user, uniqueKey: user.description, user: user) }
+
+  /// What ``offerDemo(to:)`` makes.
+  static let offerDemo = person("onboarding.offer-demo", RetryPolicy())
+
   private static func person(_ name: String, _ retry: RetryPolicy) -> JobKind<UUID> {
     JobKind<UUID>(
       name, retry: retry, timeout: .seconds(600), encode: { Array($0.description.utf8) },

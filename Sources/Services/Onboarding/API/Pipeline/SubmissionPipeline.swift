@@ -173,7 +173,7 @@ struct SubmissionPipeline: Sendable {
       var follow: [NewJob] = []
       if course.tells {
         if let submission { follow.append(try HeldJobs.beginStanding(submission)) }
-        follow.append(try HeldJobs.demoCall(of: course.user))
+        follow.append(try OnboardingJobs.offerDemo(to: course.user))
         try await submissions.note(.done, done: 1, of: 1, in: course.id, of: course.user, at: now(), transaction)
       }
       if rest == .failed, let pause {

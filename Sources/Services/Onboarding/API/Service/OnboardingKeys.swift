@@ -40,6 +40,11 @@ public enum OnboardingKeys {
   public static let ffmpeg = ConfigurationKey<String>("audio.ffmpeg", default: "/usr/bin/ffmpeg", "The program ffmpeg.")
   /// Where the tools are.
   public static let ffprobe = ConfigurationKey<String>("audio.ffprobe", default: "/usr/bin/ffprobe", "The program ffprobe.")
+  /// The products of the starter plan.
+  public static let starterProducts = ConfigurationKey<[String]>(
+    "starter.products", default: [],
+    "The store's names of the products of the starter plan, whose subscribers get no demo call; without it all have the normal plan."
+  )
   /// When work is overdue.
   public static let overdueAfter = ConfigurationKey<Duration>(
     "submission.overdueAfter", default: .seconds(3_600), in: .seconds(60)...(.seconds(86_400)),
@@ -49,7 +54,7 @@ public enum OnboardingKeys {
   static let all: [any ConfigurationKeyDeclaration] =
     providers + [
       stepsDirectory, completeWait, anonymousRetention, uploadRetention, orphanRetention, strangersPerMinute, tendingInterval,
-      debugToken, ffmpeg, ffprobe, overdueAfter,
+      debugToken, ffmpeg, ffprobe, overdueAfter, starterProducts,
     ]
 
   /// What is the matter with them together.

@@ -25,6 +25,7 @@ struct OnboardingParts: Sendable {
   /// What writes down what people without an account say.
   let strangers: TranscriptionDesk
   private let own: OwnOnboardingData
+  private let demo: DemoOffer
   private let tending: OnboardingTending
   private let hub = ProgressHub()
   /// Where ffmpeg is waited for: with threads of its own, so that names are resolved and files read while it works on what strangers
@@ -40,7 +41,15 @@ struct OnboardingParts: Sendable {
   private let loop: EventLoop
   private let log: Logger
 
-  init(_ context: ServiceContext, jobs: PostgreSQLJobs, blobs: any BlobStore, pages: PageKeyStore) throws {
+  /// - Parameters:
+  ///   - context: What the service is built from.
+  ///   - jobs: Its queue.
+  ///   - blobs: Where recordings are kept.
+  ///   - products: What knows which product somebody has.
+  ///   - pages: The key that page tokens are sealed with.
+  init(
+    _ context: ServiceContext, jobs: PostgreSQLJobs, blobs: any BlobStore, products: any ProductAsking, pages: PageKeyStore
+  ) throws {
     let (settings, database, now) = (context.settings, context.database, context.now)
     let catalogues: StepCatalogues
     do throws(StepsFolder.Fault) { catalogues = try StepsFolder.catalogues(settings[OnboardingKeys.stepsDirectory]?.path) } catch
@@ -107,6 +116,9 @@ struct OnboardingParts: Sendable {
       submissions: submissions, kept: IdempotencyStore(schema: "onboarding", database), blobs: blobs, jobs: jobs.queue,
       pipeline: pipeline,
       now: now)
+    demo = DemoOffer(
+      database: database, effects: EffectStore(), products: products,
+      starterProducts: Set(settings[OnboardingKeys.starterProducts]), jobs: jobs, log: context.log, now: now)
     tending = OnboardingTending(context, submissions, providers, jobs, blobs)
     self.database = database
     blocking = context.loops.blocking
@@ -114,7 +126,7 @@ struct OnboardingParts: Sendable {
   }
 
   /// Who does its jobs.
-  var handlers: [JobHandlers] { [pipeline.handlers, own.handlers] }
+  var handlers: [JobHandlers] { [pipeline.handlers, own.handlers, demo.handlers] }
 
   /// What it serves.
   var routes: [ServiceRoutes] {

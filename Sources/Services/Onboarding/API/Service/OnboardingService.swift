@@ -59,7 +59,8 @@ public enum OnboardingService: Service {
     let jobs = ServiceJobs(context, schema: "onboarding")
     let blobs = try await ServiceBlobs.store(context)
     let pages = PageKeyStore(schema: "onboarding", context.database)
-    let parts = try OnboardingParts(context, jobs: jobs.engine, blobs: blobs, pages: pages)
+    let parts = try OnboardingParts(
+      context, jobs: jobs.engine, blobs: blobs, products: sessions.entitlements, pages: pages)
     let policies = ServiceParts.policies(schema: "onboarding", context)
     guard let limiter = policies.limiter, let answers = policies.answers else {
       throw ServiceFailure(.internal, "nobody counts calls and keeps answers")

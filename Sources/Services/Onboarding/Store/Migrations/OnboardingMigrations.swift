@@ -27,6 +27,7 @@ public enum OnboardingMigrations {
     Migration(15, "find_unfinished", findUnfinished),
     Migration(16, "create_page_key", PageKeyMigration.create(schema: schema, role: role)),
     Migration(17, "doubt_voices", doubtVoices),
+    Migration(18, "create_effects", createEffects),
   ]
 
   private static let role = "parley_onboarding"
