@@ -40,6 +40,10 @@ public enum OnboardingKeys {
   public static let ffmpeg = ConfigurationKey<String>("audio.ffmpeg", default: "/usr/bin/ffmpeg", "The program ffmpeg.")
   /// Where the tools are.
   public static let ffprobe = ConfigurationKey<String>("audio.ffprobe", default: "/usr/bin/ffprobe", "The program ffprobe.")
+  /// How long what happened to submissions is kept.
+  public static let submissionRetention = ConfigurationKey<Duration>(
+    "submission.retention", default: .seconds(90 * 86_400), in: .seconds(86_400)...(.seconds(3_650 * 86_400)),
+    "How long a submission is kept that a newer one has superseded, and the course of one on which work has ended.")
   /// The products of the starter plan.
   public static let starterProducts = ConfigurationKey<[String]>(
     "starter.products", default: [],
@@ -54,7 +58,7 @@ public enum OnboardingKeys {
   static let all: [any ConfigurationKeyDeclaration] =
     providers + [
       stepsDirectory, completeWait, anonymousRetention, uploadRetention, orphanRetention, strangersPerMinute, tendingInterval,
-      debugToken, ffmpeg, ffprobe, overdueAfter, starterProducts,
+      debugToken, ffmpeg, ffprobe, overdueAfter, submissionRetention, starterProducts,
     ]
 
   /// What is the matter with them together.

@@ -82,6 +82,10 @@ struct OnboardingTending: Sendable {
     case .waiting:
       for user in try await waiting.people(for: parts) { try await attempt(part) { try await wake(user, at: now) } }
     case .submissions: try await lookAfterRunning(overdueSince: since(OnboardingKeys.overdueAfter), at: now)
+    case .supersededSubmissions:
+      _ = try await submissions.sweepSuperseded(before: since(OnboardingKeys.submissionRetention))
+    case .submissionEvents:
+      _ = try await submissions.sweepEvents(before: since(OnboardingKeys.submissionRetention), at: now)
     }
   }
 

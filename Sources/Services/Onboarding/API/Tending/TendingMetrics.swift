@@ -20,8 +20,12 @@ enum TendingPart: String, CaseIterable, Sendable {
   case departures
   /// What waits for a provider that was not set up.
   case waiting
-  /// Submissions on which work should have ended.
+  /// Submissions on which work goes on, and those among them that have no job.
   case submissions
+  /// Submissions that newer ones have superseded.
+  case supersededSubmissions = "superseded_submissions"
+  /// Events of submissions on which work ended long ago.
+  case submissionEvents = "submission_events"
 }
 
 /// What is counted of that. All of it is there from the start, so that the first time counts too.

@@ -28,6 +28,7 @@ public enum OnboardingMigrations {
     Migration(16, "create_page_key", PageKeyMigration.create(schema: schema, role: role)),
     Migration(17, "doubt_voices", doubtVoices),
     Migration(18, "create_effects", createEffects),
+    Migration(19, "retain_submissions", retainSubmissions),
   ]
 
   private static let role = "parley_onboarding"

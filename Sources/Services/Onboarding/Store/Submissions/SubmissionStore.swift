@@ -212,7 +212,11 @@ public struct SubmissionStore: Sendable {
           \(new.contentHash), \(new.key), 'received', \(new.facts.name), \(new.facts.zone),
           \(new.facts.window.map { Int32($0.start) }), \(new.facts.window.map { Int32($0.minutes) }), \(Int32(new.answers)),
           \(Int32(new.recordings)), \(new.device)::text::jsonb, \(now), \(now))
+        """,
         """
+        update onboarding.submission set superseded_at = \(now)
+        where user_id = \(user) and id <> \(new.id) and superseded_at is null
+        """,
       ] + warnings.map { Self.warn($0, new.id, user) })
     try await note(.received, done: new.answers, of: new.answers, in: new.id, of: user, at: now, transaction)
   }
