@@ -937,7 +937,7 @@ public struct GetProgressResponse: Message {
 public struct SaveAnonymousProgressRequest: Message {
   /// A secret that the device has made: 32 to 128 random printable characters. It is kept here by its hash alone.
   public var progressKey: String = ""
-  /// The record, without recordings; 256 KiB at most.
+  /// The record, without recordings; 64 KiB at most.
   public var state: OnboardingState?
   /// Fields that came over the wire and that this version does not know.
   public var unknownFields = UnknownFields()

@@ -4,6 +4,7 @@ internal import OnboardingDomain
 internal import OnboardingStore
 internal import ParleyAPI
 internal import PostgreSQL
+internal import Telemetry
 
 /// Answers that come one by one, and those of people without an account.
 struct AnswerDesk: Sendable {
@@ -13,6 +14,10 @@ struct AnswerDesk: Sendable {
   let anonymous: AnonymousRecordStore
   let steps: StepCatalogue
   let retention: Duration
+  /// How many bytes all records of people without an account may take together.
+  let anonymousBytes: Int
+  /// How many of them were removed because newer ones came.
+  let crowdedOut: PrometheusCounter
   let now: @Sendable () -> Timestamp
 
   /// Keeps one answer.
@@ -58,7 +63,8 @@ struct AnswerDesk: Sendable {
       throw OnboardingRefusal.invalid(field: "state", "at most \(SubmissionLimits.anonymousRecord) bytes")
     }
     let expiresAt = now().advanced(by: retention)
-    try await anonymous.keep(json, under: try hash(key), until: expiresAt)
+    let removed = try await anonymous.keep(json, under: try hash(key), until: expiresAt, most: anonymousBytes)
+    crowdedOut.increment(by: Int64(removed))
     return expiresAt
   }
 

@@ -15,6 +15,10 @@ public enum OnboardingKeys {
   public static let anonymousRetention = ConfigurationKey<Duration>(
     "anonymous.retention", default: .seconds(30 * 86_400), in: .seconds(3_600)...(.seconds(365 * 86_400)),
     "How long the answers of people who have no account are kept.")
+  /// How much all of that may take.
+  public static let anonymousBytes = ConfigurationKey<Int>(
+    "anonymous.maxBytes", default: 256 << 20, in: (2 << 20)...(1 << 40),
+    "How many bytes the answers of all people who have no account may take together; the oldest make room for new ones.")
   /// How long an upload that broke off is kept.
   public static let uploadRetention = ConfigurationKey<Duration>(
     "upload.retention", default: .seconds(7 * 86_400), in: .seconds(3_600)...(.seconds(90 * 86_400)),
@@ -57,8 +61,8 @@ public enum OnboardingKeys {
   /// All of them, in the order of documentation.
   static let all: [any ConfigurationKeyDeclaration] =
     providers + [
-      stepsDirectory, completeWait, anonymousRetention, uploadRetention, orphanRetention, strangersPerMinute, tendingInterval,
-      debugToken, ffmpeg, ffprobe, overdueAfter, submissionRetention, starterProducts,
+      stepsDirectory, completeWait, anonymousRetention, anonymousBytes, uploadRetention, orphanRetention, strangersPerMinute,
+      tendingInterval, debugToken, ffmpeg, ffprobe, overdueAfter, submissionRetention, starterProducts,
     ]
 
   /// What is the matter with them together.

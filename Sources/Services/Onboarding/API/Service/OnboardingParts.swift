@@ -85,7 +85,11 @@ struct OnboardingParts: Sendable {
       catalogues: catalogues,
       answers: AnswerDesk(
         answers: answers, keeping: keeping, submissions: submissions, anonymous: AnonymousRecordStore(database), steps: steps,
-        retention: settings[OnboardingKeys.anonymousRetention], now: now),
+        retention: settings[OnboardingKeys.anonymousRetention], anonymousBytes: settings[OnboardingKeys.anonymousBytes],
+        crowdedOut: context.metrics.counter(
+          "parley_onboarding_anonymous_removed_total",
+          help: "Records of people without an account that were removed before their time, as newer ones would not have fitted."),
+        now: now),
       uploads: UploadDesk(
         database: database, uploads: uploads, recordings: recordings, quota: quota, submissions: submissions,
         probe: AudioProbe(audioTools(on: receivers)),

@@ -24,7 +24,7 @@ public enum SubmissionLimits {
   /// The longest place of a recording on a device, in bytes.
   public static let voiceURI = 2 << 10
   /// The largest record of somebody without an account, in bytes.
-  public static let anonymousRecord = 256 << 10
+  public static let anonymousRecord = 64 << 10
   /// The largest piece of an upload, in bytes.
   public static let piece = 1 << 20
   /// The most uploads of a person that are under way.

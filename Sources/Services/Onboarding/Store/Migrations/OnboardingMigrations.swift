@@ -29,6 +29,7 @@ public enum OnboardingMigrations {
     Migration(17, "doubt_voices", doubtVoices),
     Migration(18, "create_effects", createEffects),
     Migration(19, "retain_submissions", retainSubmissions),
+    Migration(20, "bound_anonymous", boundAnonymous),
   ]
 
   private static let role = "parley_onboarding"
