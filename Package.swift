@@ -88,7 +88,7 @@ let fuzzer = executable(
   "parley-fuzz", at: "Tests/Fuzz/Targets",
   [
     "TestAPI", "JudgeAPI", "Buffers", "JSON", "EventLoop", "MessagesCore", "MessagesWire", "HTTP2", "RPC", "Compression",
-    "ConnectWire", "WellKnown", "RPCWire", "RPCServer", "RPCClient", "JOSE", "TestRandom", "CNghttp2",
+    "ConnectWire", "WellKnown", "RPCWire", "RPCServer", "RPCClient", "JOSE", "Audio", "TestRandom", "CNghttp2",
   ])
 
 let package = Package(
@@ -374,7 +374,7 @@ let package = Package(
       "Platform/BlobsTests", ["Blobs", "EventLoop", "JOSE", "Outbound", "PostgreSQL", "ServiceKit", "TestSupport"]),
     tests("Platform/MultipartTests", ["Multipart", "TestRandom"]),
     tests("Platform/SubprocessTests", ["Subprocess", "EventLoop", "TestSupport"]),
-    tests("Platform/AudioTests", ["Audio", "EventLoop", "Subprocess", "TestSandbox", "TestSupport"]),
+    tests("Platform/AudioTests", ["Audio", "EventLoop", "Subprocess", "TestRandom", "TestSandbox", "TestSupport"]),
     tests("Platform/OutboundTests", ["Outbound", "EventLoop", "HTTP2", "RPC", "RPCServer", "TestSupport", log]),
     tests(
       "Platform/JobsTests",
@@ -408,7 +408,8 @@ let package = Package(
     tests(
       "Services/OnboardingTests",
       [
-        "OnboardingDomain", "OnboardingStore", "OnboardingAPI", "Audio", "AuthDomain", "ParleyAPI", "ServiceKit", "EventLoop",
+        "OnboardingDomain", "OnboardingStore", "OnboardingAPI", "Audio", "Blobs", "AuthDomain", "ParleyAPI", "ServiceKit",
+        "EventLoop",
         "HTTP2",
         "RPC", "RPCClient",
         "RPCServer", "PostgreSQL", "Outbound", "JOSE", "JSON", "MessagesCore", "WellKnown", "Jobs", "TestParley", "TestSandbox",

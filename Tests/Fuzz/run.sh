@@ -5,7 +5,7 @@
 # What a run learns grows in .local/fuzz/TARGET; inputs that break something go to .local/fuzz/findings. Exits 1 on any finding.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-targets=(http2-server http2-client framing messages json tokens)
+targets=(http2-server http2-client framing messages json tokens waves)
 local_folder=.local/fuzz
 
 export SWIFT_BACKTRACE=enable=no
@@ -34,6 +34,7 @@ length() { # TARGET: the longest input
   case $1 in
     http2-*) echo 16384 ;;
     tokens) echo 4096 ;;
+    waves) echo 1024 ;;
     *) echo 8192 ;;
   esac
 }

@@ -336,6 +336,37 @@ def tokens():
     yield "base64", b"\5AQI="
 
 
+# --- waves ---------------------------------------------------------------------------------------------------------------------
+
+def waves():
+    def little(value, count):
+        return value.to_bytes(count, "little")
+
+    def chunk(name, content):
+        return name + little(len(content), 4) + content + bytes(len(content) % 2)
+
+    def sound(kind=1, channels=1, rate=8000, bits=16, more=b""):
+        frame = channels * bits // 8
+        return chunk(b"fmt ", little(kind, 2) + little(channels, 2) + little(rate, 4) + little(rate * frame, 4) + little(frame, 2) + little(bits, 2) + more)
+
+    def riff(chunks, size=None):
+        return b"RIFF" + little(len(chunks) + 4 if size is None else size, 4) + b"WAVE" + chunks
+
+    data = chunk(b"data", bytes(range(24)))
+    extended = little(22, 2) + little(16, 2) + little(4, 4) + bytes.fromhex("0100000000001000800000aa00389b71")
+    yield "plain", riff(sound() + data)
+    for bits in (8, 24, 32):
+        yield f"bits-{bits}", riff(sound(channels=2, bits=bits) + data)
+    yield "extended", riff(sound(kind=0xfffe, more=extended) + data)
+    yield "chunks", riff(chunk(b"LIST", b"INFO") + sound(more=bytes(2)) + chunk(b"fact", bytes(4)) + data + chunk(b"id3 ", b"x"))
+    yield "odd", riff(sound(bits=8) + chunk(b"data", b"abc")[:-1])
+    yield "lying", riff(sound() + b"data" + little(0xffffffff, 4) + b"ab")
+    yield "lying-whole", riff(sound() + data, 0xfffffff0)
+    yield "rf64", b"RF64" + riff(chunk(b"ds64", bytes(28)) + sound() + data)[4:]
+    yield "no-channels", riff(sound(channels=0) + data)
+    yield "floats", riff(sound(kind=3, bits=32) + data)
+
+
 # --- Dictionaries --------------------------------------------------------------------------------------------------------------
 
 DICTIONARIES = {
@@ -370,11 +401,12 @@ DICTIONARIES = {
                '"iss":"', "https://accounts.google.com", '"aud":', '"azp":', '"exp":', '"iat":', '"nbf":', '"sub":', "1800003600", "1800000000", "1e9", "-1",
                '"kty":"RSA"', '"kty":"EC"', '"crv":"P-256"', '"n":"', '"e":"AQAB"', '"x":"', '"y":"', '"use":"sig"', '"key_ops":["verify"]', '"keys":[',
                "-----BEGIN PRIVATE KEY-----", "-----BEGIN EC PRIVATE KEY-----", "-----END PRIVATE KEY-----", "-----BEGIN ENCRYPTED PRIVATE KEY-----"],
+    "waves": ["RIFF", "RF64", "RIFX", "WAVE", "fmt ", "data", "LIST", "fact", "JUNK", "bext", "id3 ", "ds64", "\xff\xff\xff\xff", "\xfe\xff", "\x01\x00\x01\x00"],
 }
 
 
 def main():
-    corpora = {"http2-server": server, "http2-client": client, "framing": framing, "messages": messages, "json": json, "tokens": tokens}
+    corpora = {"http2-server": server, "http2-client": client, "framing": framing, "messages": messages, "json": json, "tokens": tokens, "waves": waves}
     for target, seeds in corpora.items():
         folder = ROOT / target
         folder.mkdir(parents=True, exist_ok=True)

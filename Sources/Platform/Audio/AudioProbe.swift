@@ -26,7 +26,7 @@ public struct AudioFacts: Sendable, Hashable {
   }
 }
 
-/// Asks `ffprobe` what a recording is.
+/// Tells what a recording is: by `ffprobe`, or by its own bytes where they are plain PCM (``WaveSound``).
 public struct AudioProbe: Sendable {
   private let tools: AudioTools
 
@@ -64,7 +64,10 @@ public struct AudioProbe: Sendable {
   }
 
   private func description(of file: AudioFile) async throws(AudioError) -> Description {
-    try await tools.blaming(file) { file async throws(AudioError) in try await read(file) }
+    if let sound = try tools.plainSound(of: file) {
+      return Description(duration: sound.duration, codec: sound.codec, channels: sound.channels, sampleRate: sound.sampleRate)
+    }
+    return try await tools.blaming(file) { file async throws(AudioError) in try await read(file) }
   }
 
   private func read(_ file: AudioFile) async throws(AudioError) -> Description {
@@ -80,7 +83,7 @@ public struct AudioProbe: Sendable {
     }
     guard let stream = streams.first(where: { $0["codec_type"] == "audio" }), let codec = stream["codec_name"]?.string,
       let channels = stream["channels"]?.int64, channels > 0, channels <= 64,
-      let rate = stream["sample_rate"]?.string.flatMap({ Int($0) }), (1000...768_000).contains(rate)
+      let rate = stream["sample_rate"]?.string.flatMap({ Int($0) }), WaveSound.sampleRates.contains(rate)
     else { throw AudioError(.unreadable, detail: "no sound") }
     let lengths = [stream["duration"], document["format"]?["duration"]]
     var duration: Duration?

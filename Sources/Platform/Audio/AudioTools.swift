@@ -62,8 +62,74 @@ public struct AudioTools: Sendable {
     _ read: @escaping @Sendable (inout Result, UnsafeRawBufferPointer) -> Bool
   ) async throws(AudioError) -> Result {
     try check(file)
-    let process = ffmpeg(reading: file, ["-ac", "1", "-ar", "16000", "-f", "s16le", "pipe:1"])
+    let process = ffmpeg(reading: file, ["-ac", "1", "-ar", "\(LoudnessMeter.decodedRate)", "-f", "s16le", "pipe:1"])
     return try await run(process, file.content, into: result, read)
+  }
+
+  /// As ``decode(_:into:_:)``; but fails, as what cannot be read does, where there is a film beside the sound.
+  ///
+  /// A WAV file holds one stream: a film, which is mapped as a second one, keeps ffmpeg from beginning it. The picture of an album is
+  /// none (the specifier `V`).
+  func decodeSoundAlone<Result: Sendable>(
+    _ file: AudioFile, into result: Result,
+    _ read: @escaping @Sendable (inout Result, UnsafeRawBufferPointer) -> Bool
+  ) async throws(AudioError) -> Result {
+    try check(file)
+    let process = LimitedProcess(
+      ffmpeg,
+      ["-nostdin", "-threads", "1"] + Self.input(file.format) + ["-map", "0:a:0", "-map", "0:V?", "-c:v", "copy", "-sn", "-dn"]
+        // So that nothing but the samples is in the file behind its first bytes.
+        + ["-map_metadata", "-1", "-fflags", "+bitexact", "-flags:a", "+bitexact"]
+        + ["-ac", "1", "-ar", "\(LoudnessMeter.decodedRate)", "-c:a", "pcm_s16le", "-f", "wav", "pipe:1"],
+      limits: processLimits)
+    let output = try await run(process, file.content, into: SoundAlone(result)) { output, chunk in output.take(chunk, read) }
+    guard output.hasSamples else { throw AudioError(.unreadable, detail: "no samples") }
+    return output.result
+  }
+
+  /// What comes of a WAV file that ffmpeg writes: 44 bytes that say what the samples are, then the samples.
+  private struct SoundAlone<Result: Sendable>: Sendable {
+    private static var header: Int { 44 }
+
+    var result: Result
+    private var head: [UInt8] = []
+
+    init(_ result: Result) { self.result = result }
+
+    /// Whether the first bytes are those that are known: what stands behind others would be taken for samples.
+    var hasSamples: Bool {
+      head.count == Self.header && head[0..<4].elementsEqual("RIFF".utf8) && head[8..<16].elementsEqual("WAVEfmt ".utf8)
+        && head[36..<40].elementsEqual("data".utf8)
+    }
+
+    /// Takes the next bytes; false where `read` wants no more.
+    mutating func take(
+      _ chunk: UnsafeRawBufferPointer, _ read: (inout Result, UnsafeRawBufferPointer) -> Bool
+    ) -> Bool {
+      let missing = min(Self.header - head.count, chunk.count)
+      head += chunk[..<missing]
+      guard hasSamples, missing < chunk.count else { return true }
+      return read(&result, UnsafeRawBufferPointer(rebasing: chunk[missing...]))
+    }
+  }
+
+  /// The samples of a file that is plain PCM, for which no program is needed; nil for any other.
+  ///
+  /// - Throws: ``AudioError`` with ``AudioError/Code/tooLong``, or why it is too large to be looked at.
+  func plainSound(of file: AudioFile) throws(AudioError) -> WaveSound? {
+    try check(file)
+    guard file.format == .wav, let sound = file.content.withBytes({ WaveSound($0) }) ?? nil else { return nil }
+    guard sound.duration <= limits.duration else { throw AudioError(.tooLong) }
+    return sound
+  }
+
+  /// Does on a thread of the pool what would hold up a loop.
+  func besideTheLoop<Value: Sendable>(
+    _ body: @escaping @Sendable () throws(AudioError) -> Value
+  ) async throws(AudioError) -> Value {
+    do { return try await pool.run { try body() } } catch let error as AudioError { throw error } catch {
+      throw AudioError(.toolFailed, detail: "\(error)")
+    }
   }
 
   /// The same sound in an M4A file, not coded anew: what came as bare frames of AAC, which many who take M4A do not.

@@ -57,4 +57,19 @@ public struct SilenceGate: Sendable {
   public func judge(_ file: AudioFile) async throws(AudioError) -> SilenceReport {
     try await LoudnessMeter.measure(file, with: tools, rules).report
   }
+
+  /// Judges what may be no recording: refuses films as ``AudioProbe/check(_:)`` does, and judges the rest as ``judge(_:)``.
+  ///
+  /// A good recording costs one run of the decoder, plain PCM none. What that run cannot read, or takes for a film, is looked at by both
+  /// again, so that whoever asks learns why.
+  ///
+  /// - Throws: ``AudioError``, as both do.
+  public func inspect(_ file: AudioFile) async throws(AudioError) -> SilenceReport {
+    if let measured = try await LoudnessMeter.plain(file, with: tools, rules) { return measured.report }
+    do throws(AudioError) { return try await LoudnessMeter.decodeSoundAlone(file, with: tools, rules).report } catch {
+      guard [.unreadable, .toolFailed].contains(error.code) else { throw error }
+    }
+    try await AudioProbe(tools).check(file)
+    return try await judge(file)
+  }
 }

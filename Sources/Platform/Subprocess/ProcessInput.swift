@@ -15,6 +15,16 @@ public final class ProcessInput: Sendable {
   }
 
   deinit { close(descriptor) }
+
+  /// Reads the bytes where they are, without a copy of them in this process.
+  ///
+  /// - Parameter body: Gets all of them. Nobody changes them, and none is taken away while they are read: the memory is sealed.
+  /// - Returns: What `body` returns; nil where there are none, or the system has no room to show them.
+  public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
+    guard count > 0, let start = mmap(nil, count, PROT_READ, MAP_PRIVATE, descriptor, 0), start != MAP_FAILED else { return nil }
+    defer { munmap(start, count) }
+    return body(UnsafeRawBufferPointer(start: start, count: count))
+  }
 }
 
 /// A ``ProcessInput`` in the making, of bytes that come piece by piece.

@@ -31,6 +31,7 @@ enum FuzzTargets {
     "messages": { MessageTarget() },
     "json": { JSONTarget() },
     "tokens": { TokenTarget() },
+    "waves": { WaveTarget() },
   ]
 
   static var names: [String] { byName.keys.sorted() }

@@ -103,10 +103,10 @@ import Testing
       }
       // A run that is not done in its time may be the machine's fault.
       tools.processLimits.time = .milliseconds(1)
-      #expect(await Self.failure(AudioProbe(tools), HandmadeWAV.file([1, 2, 3]), as: .wav) == .timedOut)
+      #expect(await Self.failure(AudioProbe(tools), HandmadeWAV.floats([1, 2, 3]), as: .wav) == .timedOut)
       tools = studio.tools
       tools.processLimits.memoryBytes = 64 << 20
-      let starved = await Self.failure(AudioProbe(tools), HandmadeWAV.file([1, 2, 3]), as: .wav)
+      let starved = await Self.failure(AudioProbe(tools), HandmadeWAV.floats([1, 2, 3]), as: .wav)
       #expect(starved == .toolFailed, "a tool that has too little memory to begin with is no fault of the file")
       #expect(Self.children() == 0)
     }
@@ -130,7 +130,7 @@ import Testing
   func missing() async throws {
     try await Studio.run { (studio) async throws in
       let tools = AudioTools(ffprobe: "/nowhere/ffprobe", ffmpeg: "/nowhere/ffmpeg", on: studio.pool)
-      let file = HandmadeWAV.file([1, 2, 3])
+      let file = HandmadeWAV.floats([1, 2, 3])
       for error in [
         await #expect(throws: AudioError.self) { _ = try await AudioProbe(tools).facts(of: file, as: .wav) },
         await #expect(throws: AudioError.self) { _ = try await SilenceGate(tools).judge(file, as: .wav) },

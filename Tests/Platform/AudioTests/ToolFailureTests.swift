@@ -18,7 +18,7 @@ import Testing
   private static func failures(_ studio: Studio, _ program: String, _ format: AudioFormat) async throws -> [AudioError?] {
     var tools = AudioTools(ffprobe: program, ffmpeg: program, on: studio.pool)
     tools.processLimits = studio.tools.processLimits
-    let (bytes, used) = (HandmadeWAV.file(HandmadeWAV.tone(0.5, milliseconds: 1000)), tools)
+    let (bytes, used) = (HandmadeWAV.floats(HandmadeWAV.tone(0.5, milliseconds: 1000)), tools)
     var failures: [AudioError?] = [nil, nil]
     do { try await AudioProbe(used).check(bytes, as: format) } catch { failures[0] = error }
     do { _ = try await SilenceGate(used).judge(bytes, as: format) } catch { failures[1] = error }
@@ -69,7 +69,7 @@ import Testing
       tools.processLimits.cpuSeconds = 1
       let used = tools
       let error = await #expect(throws: AudioError.self) {
-        try await AudioProbe(used).check(HandmadeWAV.file([1, 2, 3]), as: .wav)
+        try await AudioProbe(used).check(HandmadeWAV.floats([1, 2, 3]), as: .wav)
       }
       #expect(error?.code == .tooExpensive)
     }

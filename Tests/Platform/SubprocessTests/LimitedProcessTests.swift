@@ -148,6 +148,38 @@ import Testing
     #expect(try await Self.python(open) { $0.descriptors = 16 }.output == "13\n")
   }
 
+  @Test("To begin it write-protects no page of this process, however large that is (PF-12)")
+  func pages() async throws {
+    let count = 64 << 20
+    let memory = try #require(mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
+    defer { munmap(memory, count) }
+    // Pages of 4 KiB each, so that each would have a fault of its own.
+    madvise(memory, count, 15)
+    /// Writes to every page, and counts the faults of this thread.
+    func faults() -> Int {
+      var (before, after) = (rusage(), rusage())
+      // RUSAGE_THREAD, which is a macro.
+      getrusage(__rusage_who_t(1), &before)
+      for place in stride(from: 0, to: count, by: 4_096) { memory.storeBytes(of: 1, toByteOffset: place, as: UInt8.self) }
+      getrusage(__rusage_who_t(1), &after)
+      return after.ru_minflt - before.ru_minflt
+    }
+    _ = faults()
+    #expect(try await Self.run("/bin/cat", []).ending == .exited(0))
+    // A fork would have taken all 16,384 of them.
+    let taken = faults()
+    #expect(taken < 1_000, "\(taken) page faults")
+  }
+
+  @Test("What it is told is there for this process as well, and for nobody to change")
+  func input() throws {
+    var writer = ProcessInputWriter()
+    writer.append([1, 2, 3])
+    writer.append([4])
+    #expect(try writer.sealed().withBytes { Array($0) } == [1, 2, 3, 4])
+    #expect(try ProcessInputWriter().sealed().withBytes { $0.count } == nil)
+  }
+
   @Test("A reader that wants no more ends it")
   func output() async throws {
     let error = await #expect(throws: SubprocessError.self) { try await Self.run("/usr/bin/yes", [], atMost: 1000) }

@@ -1,11 +1,14 @@
 internal import Glibc
+internal import Subprocess
 
-/// Measures samples of 16 bits, 16,000 a second, as they come.
+/// Measures samples of 16 bits as they come.
 struct LoudnessMeter: Sendable {
-  private static let sampleRate = 16_000
-  /// 20 ms.
-  private static let window = 320
+  /// How many samples a second a decoder makes.
+  static let decodedRate = 16_000
 
+  private let sampleRate: Int
+  /// How many samples 20 ms have.
+  private let window: Int
   private let rules: SilenceRules
   private let maximumSamples: Int
   private var samples = 0
@@ -19,17 +22,38 @@ struct LoudnessMeter: Sendable {
   private var squares = 0
   private let leastPower: Double
 
-  init(_ rules: SilenceRules, atMost limit: Duration) {
+  /// - Parameters:
+  ///   - rules: When a recording counts as silent.
+  ///   - sampleRate: How many samples a second there are, at least 1,000.
+  ///   - limit: How long it may be.
+  init(_ rules: SilenceRules, sampleRate: Int = decodedRate, atMost limit: Duration) {
     self.rules = rules
-    maximumSamples = Int(limit / .seconds(1) * Double(Self.sampleRate))
+    self.sampleRate = sampleRate
+    window = sampleRate / 50
+    maximumSamples = Int(limit / .seconds(1) * Double(sampleRate))
     leastPower = pow(10, rules.threshold / 10)
   }
 
-  /// Decodes a file and measures it.
+  /// Measures a file: by itself where it is plain PCM, decoded otherwise.
   static func measure(
     _ file: AudioFile, with tools: AudioTools, _ rules: SilenceRules
   ) async throws(AudioError) -> LoudnessMeter {
-    try await tools.blaming(file) { file async throws(AudioError) in try await decode(file, with: tools, rules) }
+    if let measured = try await plain(file, with: tools, rules) { return measured }
+    return try await tools.blaming(file) { file async throws(AudioError) in try await decode(file, with: tools, rules) }
+  }
+
+  /// Measures a file that is plain PCM; nil for any other.
+  static func plain(
+    _ file: AudioFile, with tools: AudioTools, _ rules: SilenceRules
+  ) async throws(AudioError) -> LoudnessMeter? {
+    guard let sound = try tools.plainSound(of: file) else { return nil }
+    return try await tools.besideTheLoop { () throws(AudioError) -> LoudnessMeter in
+      var meter = LoudnessMeter(rules, sampleRate: sound.sampleRate, atMost: tools.limits.duration)
+      let isRead: Void? = file.content.withBytes { bytes in sound.forEachSample(in: bytes) { meter.take($0) } }
+      guard isRead != nil else { throw AudioError(.toolFailed, detail: "no room to read the file") }
+      meter.endWindow()
+      return meter
+    }
   }
 
   private static func decode(
@@ -37,10 +61,26 @@ struct LoudnessMeter: Sendable {
   ) async throws(AudioError) -> LoudnessMeter {
     // One second more than is allowed tells a recording at the limit from one beyond it.
     let meter = LoudnessMeter(rules, atMost: tools.limits.duration + .seconds(1))
+    return try await finished(file, with: tools) { () async throws(AudioError) in
+      try await tools.decode(file, into: meter) { meter, chunk in meter.take(chunk) }
+    }
+  }
+
+  /// Decodes a file that may be a film, and measures it: in one run, which fails where there is a film.
+  static func decodeSoundAlone(
+    _ file: AudioFile, with tools: AudioTools, _ rules: SilenceRules
+  ) async throws(AudioError) -> LoudnessMeter {
+    let meter = LoudnessMeter(rules, atMost: tools.limits.duration + .seconds(1))
+    return try await finished(file, with: tools) { () async throws(AudioError) in
+      try await tools.decodeSoundAlone(file, into: meter) { meter, chunk in meter.take(chunk) }
+    }
+  }
+
+  private static func finished(
+    _ file: AudioFile, with tools: AudioTools, _ decode: () async throws(AudioError) -> LoudnessMeter
+  ) async throws(AudioError) -> LoudnessMeter {
     var measured: LoudnessMeter
-    do throws(AudioError) {
-      measured = try await tools.decode(file, into: meter) { meter, chunk in meter.take(chunk) }
-    } catch {
+    do throws(AudioError) { measured = try await decode() } catch {
       // Nobody but the meter refuses output.
       throw error.code == .tooExpensive && error.detail == "output_refused" ? AudioError(.tooLong) : error
     }
@@ -73,7 +113,7 @@ struct LoudnessMeter: Sendable {
     sum += value
     squares += value * value
     peak = max(peak, abs(value))
-    if count == Self.window { endWindow() }
+    if count == window { endWindow() }
   }
 
   /// The mean is taken off: a constant offset is no sound.
@@ -82,11 +122,11 @@ struct LoudnessMeter: Sendable {
     let mean = Double(sum) / Double(count)
     let power = max(0, Double(squares) / Double(count) - mean * mean) / (32_768 * 32_768)
     loudest = max(loudest, power)
-    if count == Self.window, power >= leastPower { soundWindows += 1 }
+    if count == window, power >= leastPower { soundWindows += 1 }
     (count, sum, squares) = (0, 0, 0)
   }
 
-  var duration: Duration { .microseconds(Int64(samples) * 1_000_000 / Int64(Self.sampleRate)) }
+  var duration: Duration { .microseconds(Int64(samples) * 1_000_000 / Int64(sampleRate)) }
 
   var report: SilenceReport {
     let sound = Duration.milliseconds(20) * soundWindows

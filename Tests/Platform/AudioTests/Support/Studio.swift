@@ -67,12 +67,32 @@ final class Studio: Sendable {
 enum HandmadeWAV {
   /// Samples of 16 bits, one channel.
   static func file(_ samples: [Int16], rate: Int = 16_000, claiming size: Int? = nil, before chunks: [UInt8] = []) -> [UInt8] {
-    func little(_ value: Int, _ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) } }
     let data = samples.flatMap { little(Int($0), 2) }
     let format = Array("fmt ".utf8) + little(16, 4) + little(1, 2) + little(1, 2) + little(rate, 4) + little(rate * 2, 4)
     let header = format + little(2, 2) + little(16, 2)
     let body = Array("WAVE".utf8) + header + chunks + Array("data".utf8) + little(size ?? data.count, 4) + data
     return Array("RIFF".utf8) + little(body.count, 4) + body
+  }
+
+  /// The same samples as numbers with a point, which no more than the tools read.
+  static func floats(_ samples: [Int16], rate: Int = 16_000) -> [UInt8] {
+    let data = samples.flatMap { little(Int((Float($0) / 32_768).bitPattern), 4) }
+    return riff(
+      chunk("fmt ", little(3, 2) + little(1, 2) + little(rate, 4) + little(rate * 4, 4) + little(4, 2) + little(32, 2))
+        + chunk("data", data))
+  }
+
+  /// A number in so many bytes, the lowest first.
+  static func little(_ value: Int, _ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) } }
+
+  /// A chunk with its padding.
+  static func chunk(_ name: String, _ content: [UInt8]) -> [UInt8] {
+    Array(name.utf8) + little(content.count, 4) + content + (content.count % 2 == 0 ? [] : [0])
+  }
+
+  /// A file of these chunks.
+  static func riff(_ chunks: [UInt8]) -> [UInt8] {
+    Array("RIFF".utf8) + little(chunks.count + 4, 4) + Array("WAVE".utf8) + chunks
   }
 
   /// A tone of that amplitude (1 is the loudest there is), 400 periods a second.

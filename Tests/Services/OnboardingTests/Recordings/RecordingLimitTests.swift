@@ -57,9 +57,9 @@ struct RecordingLimitTests {
     }
   }
 
-  @Test("JOB-M10: where the tool that looks for films is missing, an upload is taken, and its recording waits for the tool")
+  @Test("JOB-M10: where the tools that look for films are missing, an upload is taken, and its recording waits for them")
   func missingTool() async throws {
-    try await OnboardingWorld.with(["AUDIO_FFPROBE": "/nowhere/ffprobe"]) { world in
+    try await OnboardingWorld.with(["AUDIO_FFPROBE": "/nowhere/ffprobe", "AUDIO_FFMPEG": "/nowhere/ffmpeg"]) { world in
       let ana = try await world.signIn("ana")
       let answer = try await PieceUpload(name: "nobody-looks-at-it", bytes: try SpokenFiles.m4a(1)).send(world, as: ana)
       #expect(answer.duration == nil && answer.reference.hasPrefix("recording:"))
@@ -68,6 +68,19 @@ struct RecordingLimitTests {
           .init(audio: .init(try SpokenFiles.m4a(1)), contentType: "audio/mp4"), options: OnboardingWorld.options(ana))
       }
       #expect(refused?.code == .unavailable, "\(refused as Any)")
+    }
+  }
+
+  @Test("A WAV file of plain PCM needs no tool, uploaded or sent to be transcribed (PF-12)")
+  func plain() async throws {
+    try await OnboardingWorld.with(["AUDIO_FFPROBE": "/nowhere/ffprobe", "AUDIO_FFMPEG": "/nowhere/ffmpeg"]) { world in
+      let ana = try await world.signIn("ana")
+      let bytes = SpokenFiles.tone(bytes: 44 + 96_000)
+      let answer = try await PieceUpload(name: "plain-upload-0001", bytes: bytes, type: "audio/wav").send(world, as: ana)
+      #expect(answer.seconds == 3)
+      let words = try await world.client.transcribe(
+        .init(audio: .init(bytes), contentType: "audio/wav"), options: OnboardingWorld.options(ana))
+      #expect(words.success && words.text.hasPrefix("words of"), "\(words)")
     }
   }
 

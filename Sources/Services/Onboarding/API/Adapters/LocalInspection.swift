@@ -1,15 +1,13 @@
 internal import Audio
 internal import OnboardingDomain
 
-/// Recordings looked at by ffprobe and ffmpeg, on this machine.
+/// Recordings looked at on this machine: plain PCM by this process, everything else by ffmpeg, and by ffprobe where that tells why.
 struct LocalInspection: RecordingInspecting {
   private let tools: AudioTools
-  private let probe: AudioProbe
   private let gate: SilenceGate
 
   init(_ tools: AudioTools) {
     self.tools = tools
-    probe = AudioProbe(tools)
     gate = SilenceGate(tools)
   }
 
@@ -20,9 +18,7 @@ struct LocalInspection: RecordingInspecting {
     let report: SilenceReport
     do throws(AudioError) {
       // The sound of a film would be heard as that of a recording.
-      let file = try AudioFile(sample.bytes, as: format)
-      try await probe.check(file)
-      report = try await gate.judge(file)
+      report = try await gate.inspect(try AudioFile(sample.bytes, as: format))
     } catch { throw ProviderFailure(error) }
     let loudness: RecordingFacts.Loudness =
       switch report.verdict {
