@@ -77,20 +77,45 @@ public final class ElevenLabsClient: Sendable {
     }
   }
 
-  /// All voices of the account.
-  public func voices() async throws(ProviderError) -> [Voice] {
-    let response = try await send(request(.get, "/v1/voices"))
-    guard let voices = (try? JSONParser.parse(response.body))?["voices"]?.array else { throw .malformed(response) }
-    return voices.compactMap(Voice.init)
-  }
+  /// All voices of the account, page by page.
+  public func voices() async throws(ProviderError) -> [Voice] { try await voices(matching: nil) { _ in true } }
 
   /// The voices with that label.
+  ///
+  /// The account is searched for the value, so that what comes does not grow with the account, and what the search finds beside them is
+  /// left out. The search looks into names, descriptions, labels and categories.
   ///
   /// - Parameters:
   ///   - name: The label's name.
   ///   - value: What it has to say.
   public func voices(labelled name: String, _ value: String) async throws(ProviderError) -> [Voice] {
-    try await voices().filter { $0.labels[name] == value }
+    try await voices(matching: value) { $0.labels[name] == value }
+  }
+
+  /// The most voices that a page may have.
+  private static let page = 100
+  /// The most pages that are read. An account that has more, or a server whose pages do not end, is no answer.
+  private static let mostPages = 1_000
+
+  private func voices(
+    matching search: String?, _ isWanted: (Voice) -> Bool
+  ) async throws(ProviderError) -> [Voice] {
+    var path = "/v2/voices?page_size=\(Self.page)"
+    if let search { path += "&search=" + QueryEncoding.encode(search.utf8) }
+    var (found, next): ([Voice], String?) = ([], nil)
+    for _ in 0..<Self.mostPages {
+      let response = try await send(
+        request(.get, path + (next.map { "&next_page_token=" + QueryEncoding.encode($0.utf8) } ?? "")))
+      guard let page = try? JSONParser.parse(response.body), let voices = page["voices"]?.array else {
+        throw .malformed(response)
+      }
+      // The first page may repeat what every account has.
+      found += voices.compactMap(Voice.init).filter { voice in isWanted(voice) && !found.contains { $0.id == voice.id } }
+      guard page["has_more"]?.bool == true else { return found }
+      guard let token = page["next_page_token"]?.string, !token.isEmpty, token != next else { throw .malformed(response) }
+      next = token
+    }
+    throw ProviderError(.malformedAnswer, reason: "endless")
   }
 
   private static func path(of id: String) -> String { "/v1/voices/" + QueryEncoding.encode(id.utf8) }
@@ -98,8 +123,8 @@ public final class ElevenLabsClient: Sendable {
   private func request(_ method: HTTPMethod, _ path: String) -> HTTPRequest {
     var request = HTTPRequest(method, settings.base + path, headers: ["xi-api-key": settings.key, "Accept": "application/json"])
     request.timeout = settings.timeout
-    // An account has thousands of voices at most, with a kilobyte or two each.
-    request.maximumResponseSize = 16 << 20
+    // A page has a hundred voices, with a few kilobytes each; one of somebody's with many samples has more.
+    request.maximumResponseSize = 8 << 20
     request.retry = .interactive
     return request
   }

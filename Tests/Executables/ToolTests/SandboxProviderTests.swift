@@ -125,6 +125,14 @@ import Testing
     try await RunningSandbox.run { running in
       #expect(try await running.get("/elevenlabs/v1/voices").status == 401)
       #expect(try await running.get("/v1/voices", headers: ["xi-api-key": "xi-sandbox"]).status == 200)
+      #expect(try await running.get("/elevenlabs/v2/voices").status == 401)
+      for (query, status) in [
+        ("", 200), ("?page_size=100&search=a", 200), ("?page_size=0", 422), ("?page_size=101", 422), ("?page_size=x", 422),
+        ("?sort=name", 422), ("?search=a&search=b", 422), ("?next_page_token=none", 400),
+      ] {
+        let page = try await running.get("/v2/voices" + query, headers: ["xi-api-key": "xi-sandbox"])
+        #expect(page.status == status, "\(query)")
+      }
       #expect(try await running.delete("/elevenlabs/v1/voices").status == 405)
       #expect(try await running.get("/openai/v1/chat/completions").status == 405)
       let chat = try await running.post("/openai/v1/chat/completions", [:], bearer: "sk-wrong")

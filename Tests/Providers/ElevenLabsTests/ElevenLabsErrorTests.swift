@@ -90,13 +90,28 @@ import Testing
     _ = try await client.voices()
     #expect(
       script.requests.map(\.url.description).suffix(2) == [
-        "https://voices.example/v1/voices/a%2Fb%3Fc", "https://voices.example/v1/voices",
+        "https://voices.example/v1/voices/a%2Fb%3Fc", "https://voices.example/v2/voices?page_size=100",
       ])
     for request in script.requests {
       #expect(request.headers["xi-api-key"] == "xi-planted")
       #expect(request.retry == (request.method == .post ? RetryPolicy.never : .interactive) && !request.mayBeRepeated)
     }
     #expect(script.requests[0].timeout == .seconds(120) && script.requests[0].headers["x-client-request-id"] == "r-1")
+  }
+
+  @Test(
+    "Pages that do not end, or do not say how they go on, are no answer (OF-08)",
+    arguments: [
+      #"{"voices":[],"has_more":true,"next_page_token":"a"}"#, #"{"voices":[],"has_more":true}"#,
+      #"{"voices":[],"has_more":true,"next_page_token":""}"#, #"{"has_more":false}"#, "[]",
+    ])
+  func endless(body: String) async throws {
+    let script = ScriptedHTTP(200, body)
+    let error = await #expect(throws: ProviderError.self) { try await Self.client(script).voices(labelled: "a", "b &?/ü") }
+    #expect(error?.code == .malformedAnswer)
+    #expect(
+      script.requests.first?.url.description == "https://voices.example/v2/voices?page_size=100&search=b%20%26%3F%2F%C3%BC"
+        && script.requests.count <= 2)
   }
 
   @Test("Samples are as many and as large as the settings say, and not one more")

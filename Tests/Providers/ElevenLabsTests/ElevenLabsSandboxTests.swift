@@ -8,6 +8,7 @@ import Testing
 /// Over real sockets, against the sandbox as a process.
 @Suite("ElevenLabs: the client and the sandbox") struct ElevenLabsSandboxTests {
   private static let add = "/elevenlabs/v1/voices/add"
+  private static let list = "/elevenlabs/v2/voices"
 
   private static func client(_ sandbox: SandboxProcess, key: String = "xi-sandbox") -> ElevenLabsClient {
     ElevenLabsClient(.init(base: sandbox.elevenLabs, key: key), over: sandbox.http)
@@ -49,6 +50,30 @@ import Testing
       #expect(try await client.voices().map(\.id) == [other.id])
       let effects = try await sandbox.effects("voices")
       #expect(effects["paid"] == 2 && effects["existing"] == 1 && effects["deleted"] == 1 && effects["paidTwice"] == 0)
+    }
+  }
+
+  @Test("An account of any size is read page by page, and searched for a label instead of being read whole (OF-08)")
+  func pages() async throws {
+    try await SandboxProcess.run { sandbox in
+      let client = Self.client(sandbox)
+      var made: [String] = []
+      for number in 0..<205 {
+        var voice = Self.voice(label: "k-\(number)")
+        voice.samples = [.init(filename: "a.m4a", mediaType: "audio/mp4", bytes: [UInt8(number % 256)])]
+        // One whose name says what another one's label does is not that one.
+        if number == 7 { voice.name = "k-204" }
+        made.append(try await client.addVoice(voice).id)
+      }
+      #expect(try await sandbox.requests(Self.list) == 0)
+      #expect(try await client.voices().map(\.id) == made)
+      #expect(try await sandbox.requests(Self.list) == 3)
+      #expect(try await client.voices(labelled: "parley_key", "k-204").map(\.id) == [made[204]])
+      #expect(try await sandbox.requests(Self.list) == 4, "what is searched for is on the first page")
+      // 112 of them have it in their labels, on two pages.
+      #expect(try await client.voices(labelled: "parley_key", "k-1").map(\.id) == [made[1]])
+      #expect(try await sandbox.requests(Self.list) == 6)
+      #expect(try await sandbox.requests("/elevenlabs/v1/voices") == 0)
     }
   }
 
@@ -99,7 +124,7 @@ import Testing
     try await SandboxProcess.run { sandbox in
       let client = Self.client(sandbox)
       let made = try await client.addVoice(Self.voice())
-      try await sandbox.fail("/elevenlabs/v1/voices", ["status": 503, "count": 1])
+      try await sandbox.fail("/elevenlabs/v2/voices", ["status": 503, "count": 1])
       try await sandbox.fail("/elevenlabs/voice-deletion", ["drop": true, "after": true, "count": 1])
       #expect(try await client.voices().count == 1)
       // The first removal was done though its answer was lost: the second one finds it gone.

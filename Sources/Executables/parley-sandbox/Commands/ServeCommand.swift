@@ -38,7 +38,8 @@ struct ServeCommand: ParsableCommand {
 
       ElevenLabs' side, with the xi-api-key of --elevenlabs-key:
         POST /elevenlabs/v1/voices/add        a form with samples in, a voice's id out (also at /v1/voices/add)
-        GET  /elevenlabs/v1/voices            all voices (also at /v1/voices)
+        GET  /elevenlabs/v2/voices            voices by pages, searched (also at /v2/voices)
+        GET  /elevenlabs/v1/voices            all voices at once (also at /v1/voices)
         GET, DELETE /elevenlabs/v1/voices/{id}  one (/elevenlabs/voice, /elevenlabs/voice-deletion)
 
       How tests and people steer it (JSON in, JSON out):

@@ -9,7 +9,9 @@ final class ElevenLabsStandIn: Sendable {
   /// The path by which cloning is counted and told to fail.
   static let addPath = "/elevenlabs/v1/voices/add"
   /// The path by which questions for all voices are counted and told to fail.
-  static let listPath = "/elevenlabs/v1/voices"
+  static let listPath = "/elevenlabs/v2/voices"
+  /// The path by which the older question for all voices at once is counted and told to fail.
+  static let wholeListPath = "/elevenlabs/v1/voices"
   /// The path by which questions for one voice are counted and told to fail.
   static let voicePath = "/elevenlabs/voice"
   /// The path by which removals are counted and told to fail.
@@ -37,7 +39,9 @@ final class ElevenLabsStandIn: Sendable {
   var routes: [StandInRoute] {
     [
       route("POST", Self.addPath, aliases: ["/v1/voices/add"]) { request throws(ElevenLabsRefusal) in try self.add(request) },
-      route("GET", Self.listPath, aliases: ["/v1/voices"]) { _ in .json(self.document) },
+      route("GET", Self.listPath, aliases: ["/v2/voices"]) { request throws(ElevenLabsRefusal) in
+        .json(try VoicePage(request).document(of: self.voices))
+      }, route("GET", Self.wholeListPath, aliases: ["/v1/voices"]) { _ in .json(self.document) },
       route("GET", Self.voicePath, patterns: Self.patterns) { request throws(ElevenLabsRefusal) in
         let id = Self.id(request)
         let (found, isRequired) = self.state.withLock { state in
@@ -69,11 +73,12 @@ final class ElevenLabsStandIn: Sendable {
   var deletions: Int { state.withLock { $0.deletions } }
 
   /// All voices, as the API shows them.
-  var document: JSONValue {
-    let voices = state.withLock { state in
+  var document: JSONValue { ["voices": .array(voices)] }
+
+  private var voices: [JSONValue] {
+    state.withLock { state in
       state.voices.map { $0.voice.document($0.id, requiresVerification: state.requiresVerification) }
     }
-    return ["voices": .array(voices)]
   }
 
   /// Forgets how many were removed.
@@ -107,7 +112,9 @@ final class ElevenLabsStandIn: Sendable {
     return .json(["voice_id": .string(id), "requires_verification": .bool(isRequired)])
   }
 
-  private static let patterns = [PathPattern(prefix: listPath + "/", suffix: ""), PathPattern(prefix: "/v1/voices/", suffix: "")]
+  private static let patterns = [
+    PathPattern(prefix: wholeListPath + "/", suffix: ""), PathPattern(prefix: "/v1/voices/", suffix: ""),
+  ]
 
   private static func id(_ request: HTTPServerRequest) -> String {
     PercentEncoding.decode(request.path.utf8.split(separator: UInt8(ascii: "/")).last.map(Array.init) ?? [])

@@ -42,7 +42,7 @@ struct CrashTests {
     let events = (1...(1 + 2 * (recordings + 1) + 2 + 1)).map { Point.event($0) }
     let calls = [
       ("/openai/v1/audio/transcriptions", recordings), ("/openai/v1/chat/completions", 1), ("/elevenlabs/v1/voices/add", 1),
-      ("/elevenlabs/v1/voices", 1),
+      ("/elevenlabs/v2/voices", 1),
     ]
     return events
       + calls.flatMap { path, count in

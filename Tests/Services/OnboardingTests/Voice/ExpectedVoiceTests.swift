@@ -18,7 +18,7 @@ struct ExpectedVoiceTests {
   /// A run that is overtaken does not notice for a while.
   private static let settings = ["JOBS_LEASE": "600s"]
   private static let adding = "/elevenlabs/v1/voices/add"
-  private static let listing = "/elevenlabs/v1/voices"
+  private static let listing = "/elevenlabs/v2/voices"
 
   private static func existing(_ world: OnboardingWorld) async throws -> Int64? {
     try await world.sandbox.effects("voices")["existing"]?.int64
