@@ -133,6 +133,23 @@ struct RuleTests {
       text.storable.unicodeScalars.elementsEqual(kept.unicodeScalars) && kept.isStorable && text.isStorable == (text == kept))
   }
 
+  @Test("A U+0000 is seen wherever it stands in a text of any length, and bytes like it are not taken for one (PF-15)")
+  func zeroes() {
+    // What is next to zero, and what has its highest bit set, beside each other in all ways.
+    for filler: Character in ["\u{1}", "a", "\u{7f}", "\u{80}", "\u{ff}", "\u{10fffd}"] {
+      for count in 0..<40 {
+        let text = String(repeating: filler, count: count)
+        #expect(text.isStorable)
+        for place in 0...count {
+          let cut = text.index(text.startIndex, offsetBy: place)
+          #expect(!(text[..<cut] + "\u{0}" + text[cut...]).description.isStorable, "\(place) of \(count)")
+        }
+      }
+    }
+    let long = String(repeating: "AAAA", count: 1 << 18)
+    #expect(long.isStorable && !(long + "\u{0}").isStorable && !("\u{0}" + long).isStorable)
+  }
+
   @Test("A place in the course of events is read as it was written", arguments: ["a:0", "0197-x:12", "a:9223372036854775807"])
   func positions(_ text: String) { #expect(ProgressPosition(text)?.description == text) }
 
