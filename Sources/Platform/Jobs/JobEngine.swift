@@ -10,6 +10,12 @@ public protocol JobEngine: Sendable {
   /// - Throws: ``JobError`` with `invalidJob`, or the database's error.
   func enqueue(_ jobs: [NewJob], in transaction: Transaction) async throws -> [EnqueuedJob]
 
+  /// Enqueues jobs in the caller's transaction, of which nobody asks whether they are new: they travel with its next statement, or with
+  /// COMMIT (``PostgreSQL/Transaction/add(_:)``).
+  ///
+  /// - Throws: ``JobError`` with `invalidJob`.
+  func add(_ jobs: [NewJob], to transaction: Transaction) throws
+
   /// Enqueues jobs in a transaction of their own.
   ///
   /// - Returns: What became of each, in their order.

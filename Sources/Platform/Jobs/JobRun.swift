@@ -124,6 +124,30 @@ public final class JobRun: Sendable {
     guard try await queue.fence(id, lease, in: transaction) else { throw lost() }
   }
 
+  /// Does all that `body` adds as one transaction in one round trip, if the run has its lease: as with ``fence(in:)``, nobody else gets
+  /// the job before it is committed.
+  ///
+  /// - Parameters:
+  ///   - step: A step that is finished with it; see ``checkpoint(_:_:in:)``.
+  ///   - body: Adds statements.
+  /// - Returns: What each of them answered.
+  /// - Throws: ``JobError`` with `leaseLost`, or the database's error.
+  @discardableResult
+  public func commit(finishing step: String? = nil, _ body: (inout Batch) -> Void) async throws -> BatchResults {
+    let results: BatchResults
+    do throws(DatabaseError) {
+      results = try await queue.database.batch { batch in
+        batch.add(queue.hold(id, lease))
+        body(&batch)
+        if let step { batch.add(queue.checkpoint(id, lease, step, [])) }
+      }
+    } catch {
+      throw error.sqlState == JobQueue.leaseLost ? lost() : error
+    }
+    if let step { state.withLock { $0.steps?[step] = [] } }
+    return BatchResults(results: Array(results.results.dropFirst().dropLast(step == nil ? 0 : 1)))
+  }
+
   /// Whether another run, of this queue, has its lease. It may lose it at any moment after that, or end.
   ///
   /// - Parameters:

@@ -32,6 +32,9 @@ public struct PostgreSQLJobs: JobEngine {
     try await queue.enqueue(jobs, in: transaction)
   }
 
+  /// Enqueues jobs in the caller's transaction, with its next statement.
+  public func add(_ jobs: [NewJob], to transaction: Transaction) throws { try queue.add(jobs, to: transaction) }
+
   /// Enqueues jobs in a transaction of their own.
   public func enqueue(_ jobs: [NewJob]) async throws -> [EnqueuedJob] { try await queue.enqueue(jobs) }
 

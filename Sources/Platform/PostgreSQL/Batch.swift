@@ -26,6 +26,9 @@ public struct BatchResults: Sendable {
   /// One result per statement.
   public let results: [QueryResult]
 
+  /// The results of statements.
+  public init(results: [QueryResult]) { self.results = results }
+
   /// How many rows each statement touched.
   public var affectedRows: [Int] { results.map(\.affectedRows) }
 

@@ -31,6 +31,31 @@ struct EnqueueTests {
     }
   }
 
+  @Test("Jobs that are added to a transaction travel with its end, and exist if it is committed (PF-11)")
+  func added() async throws {
+    try await TestQueue.with { test in
+      let job = try kind.job([1], uniqueKey: "ana")
+      await #expect(throws: Refusal.self) {
+        try await test.database.transaction { transaction in
+          try test.queue.add([job], to: transaction)
+          throw Refusal()
+        }
+      }
+      #expect(try await test.count("work.job") == 0)
+      for _ in 0..<2 {
+        let before = test.database.statistics.roundTrips
+        try await test.database.transaction { try test.queue.add([job], to: $0) }
+        #expect(test.database.statistics.roundTrips - before == 1)
+        #expect(try await test.count("work.job where unique_key = 'ana'") == 1)
+      }
+      let large = try kind.job([UInt8](repeating: 0, count: NewJob.longestPayload + 1))
+      let error = await #expect(throws: JobError.self) {
+        try await test.database.transaction { try test.queue.add([large], to: $0) }
+      }
+      #expect(error?.code == .invalidJob)
+    }
+  }
+
   @Test("JOB-M2: of 200 concurrent enqueues of one key one is new, and all are told the same job")
   func uniqueKeys() async throws {
     try await TestQueue.with(loops: 2) { test in

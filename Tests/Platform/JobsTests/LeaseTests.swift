@@ -52,12 +52,13 @@ struct LeaseTests {
       #expect(try await queue.fail(stale, again: .zero, reason: "", error: "late") == .lost)
       #expect(try await queue.fail(stale, again: nil, reason: "permanent", error: "late") == .lost)
       #expect(try await queue.giveBack([stale], deadline: deadline) == 0)
-      for attempt in 0..<4 {
+      for attempt in 0..<5 {
         let error = await #expect(throws: JobError.self) {
           switch attempt {
           case 0: _ = try await stale.step("effect") { [1] }
           case 1: try await stale.report(1, of: 2)
           case 2: try await test.database.transaction { try await stale.fence(in: $0) }
+          case 3: try await stale.commit(finishing: "late") { $0.add("update work.job set last_error = 'late'") }
           default: try await test.database.transaction { try await stale.finish(in: $0) }
           }
         }
@@ -82,6 +83,24 @@ struct LeaseTests {
         #expect(try await claim(test, as: "two").isEmpty)
       }
       #expect(try await claim(test, as: "two").count == 1)
+    }
+  }
+
+  @Test("What a run commits at once is there with the step that it finishes, in one round trip (PF-11)")
+  func committed() async throws {
+    try await TestQueue.with { (test: TestQueue) async throws -> Void in
+      try await test.queue.enqueue([kind.job([])])
+      let held = run(try #require(try await claim(test).first), test)
+      let before = test.database.statistics.roundTrips
+      let answers = try await held.commit(finishing: "words") { batch in
+        batch.add("update work.job set last_error = 'told'")
+        batch.add("select last_error from work.job")
+      }
+      #expect(test.database.statistics.roundTrips - before == 1)
+      #expect(answers.results.count == 2 && answers.affectedRows[0] == 1)
+      #expect(try answers.value(of: 1, as: String.self) == "told")
+      #expect(try await held.result(of: "words") == [])
+      #expect(try await test.count("work.job_step") == 1)
     }
   }
 

@@ -116,6 +116,17 @@ extension JobQueue {
       "select \(fragment: schema).job_checkpoint(\(now()), \(id), \(lease), \(step), \(result))") ?? false
   }
 
+  /// What the database says, by `job_hold`, of a run that has lost its lease.
+  static let leaseLost = SQLState(rawValue: "PJ001")
+
+  /// Fails the transaction where a run has lost its lease, and keeps the job for it until the transaction ends otherwise.
+  func hold(_ id: UUID, _ lease: Int64) -> Query { "select \(fragment: schema).job_hold(\(now()), \(id), \(lease))" }
+
+  /// Keeps what a step of a run came to that is held (``hold(_:_:)``).
+  func checkpoint(_ id: UUID, _ lease: Int64, _ step: String, _ result: [UInt8]) -> Query {
+    "select \(fragment: schema).job_checkpoint(\(now()), \(id), \(lease), \(step), \(result))"
+  }
+
   /// What the finished steps of a job came to.
   func steps(of id: UUID) async throws(DatabaseError) -> [String: [UInt8]] {
     let rows: [(String, [UInt8])] = try await database.rows(

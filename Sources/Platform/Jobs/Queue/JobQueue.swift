@@ -35,18 +35,29 @@ public struct JobQueue: Sendable {
   @discardableResult
   public func enqueue(_ jobs: [NewJob]) async throws -> [EnqueuedJob] { try await enqueue(jobs, on: database) }
 
+  /// Enqueues jobs with the next statement of the caller's transaction; see ``JobEngine/add(_:to:)``.
+  public func add(_ jobs: [NewJob], to transaction: Transaction) throws {
+    for job in jobs { try Self.check(job) }
+    if jobs.isEmpty { return }
+    let now = now()
+    transaction.add(enqueueing(jobs, as: jobs.map { $0.id ?? .v7(at: now) }, at: now))
+  }
+
+  private func enqueueing(_ jobs: [NewJob], as ids: [UUID], at now: Timestamp) -> Query {
+    """
+    select proposed, existing from \(fragment: schema).job_enqueue(\(now), \(ids), \(jobs.map(\.queue)), \(jobs.map(\.kind)),
+      \(jobs.map { Int32($0.version) }), \(jobs.map(\.priority.rawValue)), \(jobs.map { $0.uniqueKey ?? "" }),
+      \(jobs.map { $0.user ?? Self.nobody }), \(jobs.map { ByteString($0.payload) }),
+      \(jobs.map { Int32(clamping: max(1, $0.attempts)) }), \(jobs.map { $0.notBefore ?? now }))
+    """
+  }
+
   private func enqueue(_ jobs: [NewJob], on runner: any QueryRunning) async throws -> [EnqueuedJob] {
     for job in jobs { try Self.check(job) }
     if jobs.isEmpty { return [] }
     let now = now()
     let ids = jobs.map { $0.id ?? .v7(at: now) }
-    let taken: [(UUID, UUID)] = try await runner.rows(
-      """
-      select proposed, existing from \(fragment: schema).job_enqueue(\(now), \(ids), \(jobs.map(\.queue)), \(jobs.map(\.kind)),
-        \(jobs.map { Int32($0.version) }), \(jobs.map(\.priority.rawValue)), \(jobs.map { $0.uniqueKey ?? "" }),
-        \(jobs.map { $0.user ?? Self.nobody }), \(jobs.map { ByteString($0.payload) }),
-        \(jobs.map { Int32(clamping: max(1, $0.attempts)) }), \(jobs.map { $0.notBefore ?? now }))
-      """)
+    let taken: [(UUID, UUID)] = try await runner.rows(enqueueing(jobs, as: ids, at: now))
     guard !taken.isEmpty else { return ids.map { EnqueuedJob(id: $0, isNew: true) } }
     let existing = Dictionary(taken, uniquingKeysWith: { first, _ in first })
     return ids.map { id in existing[id].map { EnqueuedJob(id: $0, isNew: false) } ?? EnqueuedJob(id: id, isNew: true) }

@@ -73,6 +73,16 @@ extension JobsMigration {
       return found;
     end $$;
 
+    -- The same for whoever cannot ask first: the transaction fails where the run has lost its lease.
+    create function \#(schema).job_hold(at timestamptz, job uuid, lease bigint) returns void
+    language plpgsql volatile
+    as $$
+    begin
+      if not \#(schema).job_fence(at, job, lease) then
+        raise exception 'the run of job % has lost its lease', job using errcode = 'PJ001';
+      end if;
+    end $$;
+
     create function \#(schema).job_progress(at timestamptz, job uuid, lease bigint, done bigint, total bigint, note text)
     returns boolean
     language plpgsql volatile
