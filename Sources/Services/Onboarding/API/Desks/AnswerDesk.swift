@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import JOSE
 internal import MessagesCore
 internal import OnboardingDomain
@@ -13,6 +14,8 @@ struct AnswerDesk: Sendable {
   let submissions: SubmissionStore
   let anonymous: AnonymousRecordStore
   let steps: StepCatalogue
+  /// Where recordings are looked into: 16 MiB of them would hold up a loop for a while.
+  let blocking: BlockingPool
   let retention: Duration
   /// How many bytes all records of people without an account may take together.
   let anonymousBytes: Int
@@ -24,21 +27,36 @@ struct AnswerDesk: Sendable {
   func save(_ message: OnboardingAnswer?, step: Int, of user: UUID) async throws -> AnswerStore.Kept {
     guard StepKey.range.contains(step) else { throw OnboardingRefusal.invalid(field: "step", "1 to 99") }
     guard let message else { throw OnboardingRefusal.invalid(field: "answer", "the answer is missing") }
-    let answer = ReceivedAnswer(message, step: step, steps)
-    if let fault = answer.fault { throw OnboardingRefusal.invalid(field: "answer.\(fault.field)", fault.reason) }
-    let looked = LookedAnswer(answer)
-    return try await submissions.entering(user) { transaction in
-      try await mustRest(user, in: transaction)
-      let (kept, warning) = try await keeping.keep(looked, of: user, in: transaction)
-      if let warning { throw OnboardingRefusal.badRecording(field: "answer.value", word: warning.reason) }
-      return try await answers.keep(kept, of: user, at: now(), in: transaction)
+    let looked = try await LookedAnswer.looked(message, step: step, steps, on: blocking)
+    return try await keep([looked], of: user) { outcome in
+      if let warning = outcome.warnings.first {
+        throw OnboardingRefusal.badRecording(field: "answer.value", word: warning.reason)
+      }
     }
   }
 
-  /// The record of a person as an app reads it.
-  func state(of user: UUID) async throws -> OnboardingState {
-    let kept = try await answers.answers(of: user)
-    let submission = try await submissions.newest(of: user)
+  /// Keeps answers of somebody whose answers nobody works on, in two round trips.
+  private func keep(
+    _ looked: [LookedAnswer], of user: UUID, _ judge: (AnswerKeeping.Outcome) throws -> Void
+  ) async throws -> AnswerStore.Kept {
+    try await submissions.entering(
+      user, asking: { (newest: $0.add(SubmissionStore.newest(of: user)), keeping: keeping.ask(for: looked, of: user, in: &$0)) }
+    ) { transaction, asked, found in
+      let newest: KeptSubmission? = try found.row(of: asked.newest)
+      try Self.mustRest(newest)
+      let outcome = try await keeping.keep(looked, of: user, knowing: asked.keeping, found, in: transaction)
+      try judge(outcome)
+      return try await answers.commit(outcome.kept, of: user, at: now(), transaction)
+    }
+  }
+
+  /// The record of a person as an app reads it, and how far the newest submission is: in one round trip.
+  func progress(of user: UUID) async throws -> (state: OnboardingState, submission: Submission?) {
+    let (kept, course) = try await submissions.course(of: user, beside: AnswerStore.answers(of: user), as: KeptAnswer.self)
+    return (state(kept, course?.submission), course.map { Submission($0.submission, at: $0.event, $0.warnings) })
+  }
+
+  private func state(_ kept: [KeptAnswer], _ submission: KeptSubmission?) -> OnboardingState {
     let last = submission == nil ? kept.map(\.step).max() ?? 0 : steps.steps.count
     let count = max(steps.steps.count, 1)
     return .init(
@@ -78,17 +96,19 @@ struct AnswerDesk: Sendable {
   /// - Returns: How many steps have an answer.
   func claim(under key: String, for user: UUID) async throws -> Int {
     let hash = try hash(key)
-    return try await submissions.entering(user) { transaction in
-      try await mustRest(user, in: transaction)
+    return try await submissions.entering(user, asking: { $0.add(SubmissionStore.newest(of: user)) }) {
+      transaction, asked, found in
+      let newest: KeptSubmission? = try found.row(of: asked)
+      try Self.mustRest(newest)
       guard let json = try await anonymous.take(under: hash, at: now(), in: transaction) else {
         throw OnboardingRefusal.noAnonymousRecord
       }
-      var answered = 0
-      for looked in try ReceivedRecord(try OnboardingState(jsonString: json), steps).answers {
-        let (kept, _) = try await keeping.keep(looked, of: user, in: transaction)
-        answered = try await answers.keep(kept, of: user, at: now(), in: transaction).answered
-      }
-      return answered
+      let looked = try ReceivedRecord(try OnboardingState(jsonString: json), steps).answers
+      var question: AnswerKeeping.Asked?
+      let known = try await transaction.batch { question = keeping.ask(for: looked, of: user, in: &$0) }
+      guard let question else { return 0 }
+      let outcome = try await keeping.keep(looked, of: user, knowing: question, known, in: transaction)
+      return try await answers.commit(outcome.kept, of: user, at: now(), transaction).answered
     }
   }
 
@@ -100,9 +120,7 @@ struct AnswerDesk: Sendable {
   }
 
   /// Answers are not changed under the hands of who works on them.
-  private func mustRest(_ user: UUID, in transaction: Transaction) async throws {
-    if let newest = try await submissions.newest(of: user, on: transaction), newest.doneAt == nil {
-      throw OnboardingRefusal.running(submission: newest.id.description)
-    }
+  private static func mustRest(_ newest: KeptSubmission?) throws(OnboardingRefusal) {
+    if let newest, newest.doneAt == nil { throw .running(submission: newest.id.description) }
   }
 }

@@ -14,15 +14,19 @@ struct SubmissionOutcomes: Sendable {
   func response(to id: UUID, of user: UUID) async throws -> CompleteResponse {
     guard let kept = try await submissions.submission(id, of: user) else { throw OnboardingRefusal.noSubmission }
     let isRunning = kept.doneAt == nil
-    let warnings = try await submissions.warnings(of: id, user)
-    let event = try await submissions.lastEvent(of: id, user)
-    return CompleteResponse(
+    // What is asked at once travels together.
+    async let warned = submissions.warnings(of: id, user)
+    async let last = submissions.lastEvent(of: id, user)
+    async let identity = extraction(of: user, isRunning: isRunning)
+    async let clone = voice(of: user, isRunning: isRunning)
+    let (warnings, event) = try await (warned, last)
+    return try await CompleteResponse(
       success: true, message: Self.message(kept),
       completedAt: .init(kept.createdAt), totalSteps: Int32(kept.answers), filesProcessed: Int32(kept.recordings),
-      identityExtraction: try await extraction(of: user, isRunning: isRunning),
+      identityExtraction: identity,
       processingWarnings: warnings.isEmpty ? nil : warnings.map(\.message).joined(separator: "; "),
       identityStatusSync: .init(success: false, error: isRunning ? "in_progress" : "held"), jobID: id.description,
-      voiceClone: try await voice(of: user, isRunning: isRunning), submission: .init(kept, at: event, warnings))
+      voiceClone: clone, submission: .init(kept, at: event, warnings))
   }
 
   private static func message(_ kept: KeptSubmission) -> String {
@@ -31,9 +35,11 @@ struct SubmissionOutcomes: Sendable {
   }
 
   private func extraction(of user: UUID, isRunning: Bool) async throws -> IdentityExtraction {
-    let words = try await recordings.recordings(of: user).count { !($0.transcript ?? "").isEmpty }
-    let identity = isRunning ? nil : try await identities.identity(of: user)
-    let fields = isRunning ? 0 : IdentityCatalogue.known(try await identities.facts(of: user), steps).count
+    async let spoken = recordings.spoken(of: user)
+    async let understood = isRunning ? nil : identities.identity(of: user)
+    async let known = isRunning ? [:] : identities.facts(of: user)
+    let (words, identity) = try await (spoken, understood)
+    let fields = IdentityCatalogue.known(try await known, steps).count
     let error: String? =
       if isRunning { "in_progress" } else if let identity { identity.failure.isEmpty ? nil : identity.failure } else {
         SubmissionPipeline.noData

@@ -8,12 +8,6 @@ struct SubmissionWatch: Sendable {
   let submissions: SubmissionStore
   let hub: ProgressHub
 
-  /// The newest submission of a person; nil where there is none.
-  func newest(of user: UUID) async throws -> Submission? {
-    guard let kept = try await submissions.newest(of: user) else { return nil }
-    return try await message(kept)
-  }
-
   /// A submission; the newest where `id` is empty.
   func current(_ id: String, of user: UUID) async throws -> Submission { try await message(try await kept(id, of: user)) }
 

@@ -12,7 +12,6 @@ struct UploadDesk: Sendable {
   let database: Database
   let uploads: UploadStore
   let recordings: RecordingStore
-  let quota: RecordingQuota
   let submissions: SubmissionStore
   let probe: AudioProbe
   /// Where recordings are that are looked into.
@@ -58,8 +57,8 @@ struct UploadDesk: Sendable {
 
   private func begin(_ head: RecordingHead, of user: UUID) async throws -> UploadStore.Upload {
     if let known = try await uploads.upload(head.uploadID, of: user, on: database.reads) { return known }
-    return try await submissions.entering(user) { transaction in
-      try await quota.mustBegin(head.size, of: user, in: transaction)
+    return try await submissions.entering(user, asking: { RecordingQuota.ask(of: user, in: &$0) }) { transaction, asked, found in
+      try RecordingQuota(asked, in: found).mustBegin(head.size)
       return try await uploads.begin(
         head.uploadID, digest: Array(head.sha256), size: head.size, mediaType: head.contentType, of: user, at: now(),
         in: transaction)

@@ -10,7 +10,7 @@ internal import WellKnown
 
 /// `parley.onboarding.v1.OnboardingService`.
 struct OnboardingHandlers: ParleyAPI.OnboardingService.Handlers {
-  let catalogues: StepCatalogues
+  let steps: ListedSteps
   let answers: AnswerDesk
   let uploads: UploadDesk
   let intake: SubmissionIntake
@@ -23,7 +23,7 @@ struct OnboardingHandlers: ParleyAPI.OnboardingService.Handlers {
   // MARK: Steps and answers
 
   func listSteps(_ request: ListStepsRequest, _ call: CallContext) async throws -> ListStepsResponse {
-    try refusing { try catalogues.message(version: Int(request.version)) }
+    try refusing { try steps.message(version: Int(request.version)) }
   }
 
   func saveAnswer(_ request: SaveAnswerRequest, _ call: CallContext) async throws -> SaveAnswerResponse {
@@ -36,7 +36,8 @@ struct OnboardingHandlers: ParleyAPI.OnboardingService.Handlers {
 
   func getProgress(_ request: GetProgressRequest, _ call: CallContext) async throws -> GetProgressResponse {
     let user = try call.caller.userID
-    return .init(state: try await answers.state(of: user), submission: try await watch.newest(of: user))
+    let progress = try await answers.progress(of: user)
+    return .init(state: progress.state, submission: progress.submission)
   }
 
   func saveAnonymousProgress(

@@ -42,8 +42,9 @@ struct SubmissionIntake: Sendable {
     }
     let device = try request.deviceMetadata?.storableJSON(field: "device_metadata", atMost: SubmissionLimits.device)
     let consent = try Self.consent(request)
-    return try await submissions.entering(user) { transaction in
-      let known = try await known(hash, request.idempotencyKey, record, of: user, in: transaction)
+    return try await submissions.entering(user, asking: { ask(for: record, request.idempotencyKey, of: user, in: &$0) }) {
+      transaction, asked, found in
+      let known = try known(hash, request.idempotencyKey, record, asked, found)
       let moment = now()
       // Both may come later than the answers: with the same ones, sent again. A consent that was taken back is not given anew by that: what
       // is sent again may be what was sent before.
@@ -51,52 +52,64 @@ struct SubmissionIntake: Sendable {
       if let consent, !isTakenBack { try await voices.consent(to: consent, of: user, at: moment, in: transaction) }
       if let known {
         if let device = try HeldJobs.registerDevice(request, of: user, submission: known.id) {
-          try await jobs.enqueue(device, in: transaction)
+          try jobs.add([device], to: transaction)
         }
         return known
       }
-      var (kept, warnings): ([KeptAnswer], [OnboardingDomain.SubmissionWarning]) = ([], [])
-      for answer in record.answers {
-        let (answer, warning) = try await keeping.keep(answer, of: user, in: transaction)
-        kept.append(answer)
-        if let warning { warnings.append(warning) }
-      }
-      try await answers.replace(kept, of: user, at: moment, in: transaction)
+      let outcome = try await keeping.keep(record.answers, of: user, knowing: asked.keeping, found, in: transaction)
+      answers.replace(outcome.kept, of: user, at: moment, in: transaction)
       let new = SubmissionStore.NewSubmission(
         id: UUID.v7(at: moment), contentHash: hash, key: request.idempotencyKey.isEmpty ? nil : request.idempotencyKey,
         facts: PersonFacts(
           record.answers.map(\.answer), name: record.name, callTime: record.callTime, zone: record.zone,
           deviceZone: request.deviceMetadata?.timezone, isZone: TimeZoneNames.isKnown),
-        answers: kept.count, recordings: Set(kept.compactMap(\.recording)).count,
+        answers: outcome.kept.count, recordings: Set(outcome.kept.compactMap(\.recording)).count,
         device: device)
-      try await submissions.add(new, of: user, warnings, at: moment, in: transaction)
+      submissions.add(new, of: user, outcome.warnings, at: moment, in: transaction)
       var follow = [
         try OnboardingJobs.process.job(
           .init(user: user, submission: new.id, round: 0), uniqueKey: new.id.description, user: user)
       ]
       if let device = try HeldJobs.registerDevice(request, of: user, submission: new.id) { follow.append(device) }
-      _ = try await jobs.enqueue(follow, in: transaction)
-      guard let added = try await submissions.newest(of: user, on: transaction) else {
+      try jobs.add(follow, to: transaction)
+      var question = 0
+      let last = try await transaction.commit { question = $0.add(SubmissionStore.newest(of: user)) }
+      guard let added: KeptSubmission = try last.row(of: question) else {
         throw DatabaseError(.queryFailed, "a submission that was added is not there")
       }
       return added
     }
   }
 
+  /// What has to be known before a submission is taken, and where it is among the answers of a batch.
+  private struct Asked {
+    let named: Int?
+    let newest: Int
+    let lost: Int
+    let keeping: AnswerKeeping.Asked
+  }
+
+  private func ask(for record: ReceivedRecord, _ key: String, of user: UUID, in batch: inout Batch) -> Asked {
+    Asked(
+      named: key.isEmpty ? nil : batch.add(SubmissionStore.submission(key: key, of: user)),
+      newest: batch.add(SubmissionStore.newest(of: user)), lost: batch.add(RecordingStore.lostDigests(of: user)),
+      keeping: keeping.ask(for: record.answers, of: user, in: &batch))
+  }
+
   /// The submission that a request repeats; nil where it repeats none.
   private func known(
-    _ hash: [UInt8], _ key: String, _ record: ReceivedRecord, of user: UUID, in transaction: Transaction
-  ) async throws -> KeptSubmission? {
-    if !key.isEmpty, let named = try await submissions.submission(key: key, of: user, on: transaction) {
+    _ hash: [UInt8], _ key: String, _ record: ReceivedRecord, _ asked: Asked, _ found: BatchResults
+  ) throws -> KeptSubmission? {
+    if let question = asked.named, let named: KeptSubmission = try found.row(of: question) {
       guard named.contentHash == hash else { throw OnboardingRefusal.keyReused }
       return named
     }
-    guard let newest = try await submissions.newest(of: user, on: transaction) else { return nil }
+    guard let newest: KeptSubmission = try found.row(of: asked.newest) else { return nil }
     // What was given up is begun anew, and so is what brings a recording again that is lost.
     if newest.contentHash == hash, newest.stage != .failed {
       guard newest.doneAt != nil else { return newest }
-      let lost = try await keeping.recordings.lostDigests(of: user, in: transaction)
-      if lost.isDisjoint(with: record.recordings) { return newest }
+      let lost = try found.rows(of: asked.lost, as: [UInt8].self)
+      if Set(lost).isDisjoint(with: record.recordings) { return newest }
     }
     guard newest.doneAt != nil else { throw OnboardingRefusal.running(submission: newest.id.description) }
     return nil

@@ -47,11 +47,7 @@ extension SubmissionPipeline {
         }
         continue
       }
-      try await commit(course) { transaction in
-        try await recordings.stored(recording.digest, of: course.user, at: now(), in: transaction)
-        try await settle("audio_not_stored", recording, course, transaction)
-        try await tell(.storing, recording, course, transaction, \.stored)
-      }
+      try await commit(part(recording, course).stored, course)
     }
     guard let failure = course.postponed else { return }
     try await course.run.step("\(Self.storeTry)\(tries)") {}
@@ -75,7 +71,9 @@ extension SubmissionPipeline {
     let content = BlobContent(size: recording.size) {
       let place = ReadingPlace()
       return {
-        guard let piece = try await recordings.piece(at: place.offset, in: stage, of: user) else { return nil }
+        guard place.offset < recording.size, let piece = try await recordings.piece(at: place.offset, in: stage, of: user) else {
+          return nil
+        }
         place.advance(by: piece.count)
         return piece
       }
@@ -95,7 +93,9 @@ extension SubmissionPipeline {
       }
     } else if let stage = recording.stage {
       bytes.reserveCapacity(Int(recording.size))
-      while let piece = try await recordings.piece(at: Int64(bytes.count), in: stage, of: user) { bytes += piece }
+      while bytes.count < recording.size, let piece = try await recordings.piece(at: Int64(bytes.count), in: stage, of: user) {
+        bytes += piece
+      }
     }
     return SpokenSample(
       filename: "step_\(recording.step ?? 0).\(recording.format)", mediaType: recording.mediaType, bytes: bytes)
@@ -164,24 +164,39 @@ extension SubmissionPipeline {
     _ outcome: RecordingStore.Outcome, _ duration: Duration?, _ recording: KeptRecording, _ course: SubmissionCourse,
     after failure: ProviderFailure? = nil
   ) async throws {
-    // Words that were paid for are the recording's, whoever's answer it is by now.
-    try await commit(course, isForAll: failure == nil) { transaction in
-      try await recordings.written(recording.digest, of: course.user, outcome, duration: duration, at: now(), in: transaction)
-      if let failure {
+    if let failure {
+      try await commit(course) { transaction in
+        try await recordings.written(recording.digest, of: course.user, outcome, duration: duration, at: now(), in: transaction)
         let step = recording.step ?? 0
         try await warn(
           .init(step: step, "transcription_failed", "step \(step): the recording could not be written down (\(failure.reason))"),
           after: failure, course, transaction)
-      } else {
-        try await settle("transcription_failed", recording, course, transaction)
-        if case .words = outcome { try await course.run.checkpoint(Self.newWords, in: transaction) }
+        try await tell(.transcribing, recording, course, transaction, \.written)
       }
-      try await tell(.transcribing, recording, course, transaction, \.written)
+    } else {
+      // Words that were paid for are the recording's, whoever's answer it is by now: newer answers do not matter.
+      let hasWords = if case .words = outcome { true } else { false }
+      try await course.run.commit(finishing: hasWords ? Self.newWords : nil) {
+        $0.add(part(recording, course).transcribed(outcome, duration: duration))
+      }
     }
     journal.written(outcome)
   }
 
   // MARK: Telling
+
+  private func part(_ recording: KeptRecording, _ course: SubmissionCourse) -> PartStore {
+    PartStore(recording, PartStore.Place(course.id, of: course.user, tells: course.tells), at: now())
+  }
+
+  /// Does a part of the work in one round trip where it may: a later round ends where newer answers have come, and has to ask first.
+  private func commit(_ part: Query, _ course: SubmissionCourse) async throws {
+    guard course.round > 0 else {
+      try await course.run.commit { $0.add(part) }
+      return
+    }
+    try await commit(course) { $0.add(part) }
+  }
 
   /// Tells that a part of a stage is done. How many are is counted under the job's lock, so that no number comes twice.
   private func tell(
@@ -194,11 +209,5 @@ extension SubmissionPipeline {
       stage, done: progress[keyPath: done], of: progress.total, step: recording.step ?? 0, in: course.id, of: course.user,
       at: now(),
       transaction)
-  }
-
-  private func settle(
-    _ reason: String, _ recording: KeptRecording, _ course: SubmissionCourse, _ transaction: Transaction
-  ) async throws {
-    try await submissions.settle(reason, step: recording.step ?? 0, in: course.id, of: course.user, transaction)
   }
 }

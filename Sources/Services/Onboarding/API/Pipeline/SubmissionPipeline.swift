@@ -105,9 +105,9 @@ struct SubmissionPipeline: Sendable {
     // For operators, also where the person is told nothing any more.
     try await course.run.report(done, of: total, stage.rawValue)
     guard course.tells, course.stage < stage else { return }
-    try await commit(course) { transaction in
-      try await submissions.note(stage, done: done, of: total, in: course.id, of: course.user, at: now(), transaction)
-    }
+    // What tells is the first round, which always counts.
+    let notes = SubmissionStore.notes(stage, done: done, of: total, in: course.id, of: course.user, at: now())
+    try await course.run.commit { batch in for note in notes { batch.add(note) } }
     course.stage = stage
   }
 
@@ -166,9 +166,11 @@ struct SubmissionPipeline: Sendable {
 
   /// The end of a round, with the next one where something is left.
   private func end(_ course: SubmissionCourse) async throws {
-    let rest = try await rest(course)
+    var rest = Rest.nothing
     let pause = RetryPlan.pause(before: course.round + 1)
     try await commit(course) { transaction in
+      // Under the lock of a later round: what is answered meanwhile is seen here, or gets a round of its own.
+      rest = try await self.rest(course, on: transaction)
       let submission = try await submissions.submission(course.id, of: course.user, on: transaction)
       var follow: [NewJob] = []
       if course.tells {
@@ -215,16 +217,17 @@ struct SubmissionPipeline: Sendable {
     case failed
   }
 
-  private func rest(_ course: SubmissionCourse) async throws -> Rest {
+  private func rest(_ course: SubmissionCourse, on place: any QueryRunning) async throws -> Rest {
     var reasons: [String] = []
-    for recording in try await recordings.recordings(of: course.user) {
+    for recording in try await recordings.recordings(of: course.user, on: place) {
       if recording.storedAt == nil { reasons.append("audio_not_stored") }
       if recording.isWorthAnotherTry { reasons.append(recording.reason) }
     }
-    if let failure = try await identities.identity(of: course.user)?.failure, !failure.isEmpty, failure != Self.noData {
+    if let failure = try await identities.identity(of: course.user, on: place)?.failure, !failure.isEmpty, failure != Self.noData
+    {
       reasons.append(failure)
     }
-    if let voice = try await voices.voice(of: course.user), voice.consentedAt != nil,
+    if let voice = try await voices.voice(of: course.user, on: place), voice.consentedAt != nil,
       voice.state == .failed || voice.state == .cloning, !Self.lastingVoiceFailures.contains(voice.failure)
     {
       reasons.append(voice.failure)

@@ -72,9 +72,8 @@ struct OnboardingParts: Sendable {
     var strangeTools = audioTools(on: strangeListeners)
     strangeTools.limits.duration = SubmissionLimits.strangersRecording
     let uploads = UploadStore(database)
-    let quota = RecordingQuota(recordings: recordings, uploads: uploads)
     let journal = PipelineJournal(context.log, context.metrics)
-    let keeping = AnswerKeeping(recordings: recordings, quota: quota, now: now)
+    let keeping = AnswerKeeping(recordings: recordings, now: now)
     let works = WorkStore()
     pipeline = SubmissionPipeline(
       database: database, answers: answers, recordings: recordings, submissions: submissions, identities: identities,
@@ -82,16 +81,17 @@ struct OnboardingParts: Sendable {
       steps: catalogues, journal: journal, now: now)
     let watch = SubmissionWatch(submissions: submissions, hub: hub)
     onboarding = OnboardingHandlers(
-      catalogues: catalogues,
+      steps: ListedSteps(catalogues),
       answers: AnswerDesk(
         answers: answers, keeping: keeping, submissions: submissions, anonymous: AnonymousRecordStore(database), steps: steps,
+        blocking: context.loops.blocking,
         retention: settings[OnboardingKeys.anonymousRetention], anonymousBytes: settings[OnboardingKeys.anonymousBytes],
         crowdedOut: context.metrics.counter(
           "parley_onboarding_anonymous_removed_total",
           help: "Records of people without an account that were removed before their time, as newer ones would not have fitted."),
         now: now),
       uploads: UploadDesk(
-        database: database, uploads: uploads, recordings: recordings, quota: quota, submissions: submissions,
+        database: database, uploads: uploads, recordings: recordings, submissions: submissions,
         probe: AudioProbe(audioTools(on: receivers)),
         // As many of the largest as are looked into at once.
         room: RecordingRoom(bytes: receivers.maximumThreads * SubmissionLimits.recording), now: now),

@@ -31,8 +31,9 @@ public enum SubmissionLimits {
   public static let openUploads = 32
   /// The most uploads of a person that are known, whether they are complete or not.
   public static let uploads = 1_000
-  /// How many bytes of a person's recordings wait in the database that no answer refers to, with what uploads under way announced.
-  public static let unreferredBytes: Int64 = 256 << 20
+  /// How many bytes a person's recordings may have, in the database and in the object store, whether an answer refers to them or not, with
+  /// what uploads under way announced.
+  public static let recordingBytes: Int64 = 512 << 20
   /// The most that wait for what becomes of a submission when another one begins to watch it.
   public static let watchers = 16
   /// The longest value of a field of the identity, in characters.

@@ -17,31 +17,40 @@ public struct AnswerStore: Sendable {
 
   /// All answers of a person, in the order of the steps.
   public func answers(of user: UUID) async throws(DatabaseError) -> [KeptAnswer] {
-    try await database.rows("select \(part: KeptAnswer.columns) from onboarding.answer where user_id = \(user) order by step")
+    try await database.rows(Self.answers(of: user))
   }
 
-  /// Keeps one answer, unless a later one is there.
+  /// Asks the same among other things: each a ``KeptAnswer``.
+  public static func answers(of user: UUID) -> Query {
+    "select \(part: KeptAnswer.columns) from onboarding.answer where user_id = \(user) order by step"
+  }
+
+  /// Keeps answers, each unless a later one is there, and commits the transaction with them.
   ///
   /// - Parameters:
-  ///   - answer: The answer; its recording is there.
-  ///   - user: Whose it is.
+  ///   - kept: The answers; their recordings are there, or travel with the transaction.
+  ///   - user: Whose they are.
   ///   - now: The time.
   ///   - transaction: What it belongs to.
-  public func keep(
-    _ answer: KeptAnswer, of user: UUID, at now: Timestamp, in transaction: Transaction
+  /// - Returns: What became of the last one.
+  public func commit(
+    _ kept: [KeptAnswer], of user: UUID, at now: Timestamp, _ transaction: Transaction
   ) async throws(DatabaseError) -> Kept {
-    let changed = try await transaction.executeAll([Self.upsert(answer, of: user, at: now), Self.settle(user, at: now)])
-    let answered: Int64? = try await transaction.value("select count(*) from onboarding.answer where user_id = \(user)")
-    return Kept(answered: Int(answered ?? 0), isSuperseded: changed.first == 0)
+    var (last, count): (Int?, Int) = (nil, 0)
+    let results = try await transaction.commit {
+      for answer in kept { last = $0.add(Self.upsert(answer, of: user, at: now)) }
+      $0.add(Self.settle(user, at: now))
+      count = $0.add("select count(*) from onboarding.answer where user_id = \(user)")
+    }
+    let answered: Int64? = try results.value(of: count)
+    return Kept(answered: Int(answered ?? 0), isSuperseded: last.map { results.affectedRows[$0] == 0 } ?? false)
   }
 
-  /// Puts all answers of a person in the place of those that are there.
-  public func replace(
-    _ answers: [KeptAnswer], of user: UUID, at now: Timestamp, in transaction: Transaction
-  ) async throws(DatabaseError) {
-    try await transaction.executeAll(
-      ["delete from onboarding.answer where user_id = \(user)"] + answers.map { Self.upsert($0, of: user, at: now) }
-        + [Self.settle(user, at: now)])
+  /// Puts all answers of a person in the place of those that are there: with the next statement of the transaction.
+  public func replace(_ answers: [KeptAnswer], of user: UUID, at now: Timestamp, in transaction: Transaction) {
+    transaction.add("delete from onboarding.answer where user_id = \(user)")
+    for answer in answers { transaction.add(Self.upsert(answer, of: user, at: now)) }
+    transaction.add(Self.settle(user, at: now))
   }
 
   /// Recordings know since when no answer refers to them.

@@ -32,14 +32,14 @@ public struct IdentityStore: Sendable {
 
   /// What is known of a person; nil before anything was.
   public func identity(of user: UUID, on place: (any QueryRunning)? = nil) async throws(DatabaseError) -> KeptIdentity? {
-    let row: (String, String, String, Timestamp?, Timestamp)? = try await (place ?? database).row(
+    let row: (String, String, String, Timestamp?, Timestamp)? = try await (place ?? database.reads).row(
       "select name, summary, failure, extracted_at, updated_at from onboarding.identity where user_id = \(user)")
     return row.map { KeptIdentity(name: $0.0, summary: $0.1, failure: $0.2, extractedAt: $0.3, updatedAt: $0.4) }
   }
 
   /// The fields, by name. A person's own word goes before what was understood.
   public func facts(of user: UUID, on place: (any QueryRunning)? = nil) async throws(DatabaseError) -> [String: KeptFact] {
-    let rows: [(String, String, String, Int32, String, String, Timestamp)] = try await (place ?? database).rows(
+    let rows: [(String, String, String, Int32, String, String, Timestamp)] = try await (place ?? database.reads).rows(
       """
       select name, value, 'correction', 0, '', '', updated_at from onboarding.identity_correction where user_id = \(user)
       union all

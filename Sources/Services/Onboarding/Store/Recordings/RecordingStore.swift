@@ -12,14 +12,24 @@ public struct RecordingStore: Sendable {
   public init(_ database: Database) { self.database = database }
 
   /// The recordings that are answers of a person, each once, in the order of the steps.
-  public func recordings(of user: UUID) async throws(DatabaseError) -> [KeptRecording] {
-    try await database.rows(
+  public func recordings(of user: UUID, on place: (any QueryRunning)? = nil) async throws(DatabaseError) -> [KeptRecording] {
+    try await (place ?? database).rows(
       """
       select \(part: KeptRecording.columns) from onboarding.recording as recording
       where recording.user_id = \(user) and exists (
         select from onboarding.answer where answer.user_id = \(user) and answer.recording = recording.digest)
       order by step, recording.digest
       """)
+  }
+
+  /// How many recordings are answers of a person and have words.
+  public func spoken(of user: UUID) async throws(DatabaseError) -> Int {
+    let count: Int64? = try await database.reads.value(
+      """
+      select count(*) from onboarding.recording where user_id = \(user) and transcript <> ''
+        and digest in (select recording from onboarding.answer where user_id = \(user) and recording is not null)
+      """)
+    return Int(count ?? 0)
   }
 
   /// How many recordings are answers of a person, and how far they have come.
@@ -76,10 +86,39 @@ public struct RecordingStore: Sendable {
       """)
   }
 
+  /// Keeps pieces of what was said, together with the next statement of the transaction.
+  ///
+  /// - Parameters:
+  ///   - pieces: Where each belongs, and its bytes, at most a few MiB of all.
+  ///   - user: Whose.
+  ///   - transaction: What it belongs to.
+  public func stage(_ pieces: [StagedPiece], of user: UUID, _ transaction: Transaction) {
+    guard !pieces.isEmpty else { return }
+    transaction.add(
+      """
+      insert into onboarding.staged_bytes (user_id, stage_id, start, data)
+      select \(user), stage_id, start, data
+      from unnest(\(pieces.map(\.stage)), \(pieces.map(\.start)), \(pieces.map(\.data))) as piece (stage_id, start, data)
+      on conflict do nothing
+      """)
+  }
+
   /// The piece of a recording that begins at a place; nil behind the last one.
   public func piece(at start: Int64, in stage: UUID, of user: UUID) async throws(DatabaseError) -> [UInt8]? {
     try await database.value(
       "select data from onboarding.staged_bytes where user_id = \(user) and stage_id = \(stage) and start = \(start)")
+  }
+
+  /// Some bytes of a recording from a place on, as many as there are in its piece; nil where there are none.
+  public func bytes(
+    at place: Int64, atMost count: Int64, in stage: UUID, of user: UUID
+  ) async throws(DatabaseError) -> [UInt8]? {
+    let bytes: [UInt8]? = try await database.value(
+      """
+      select substring(data from (\(place) - start)::integer + 1 for \(Int32(clamping: count))) from onboarding.staged_bytes
+      where user_id = \(user) and stage_id = \(stage) and start <= \(place) order by start desc limit 1
+      """)
+    return bytes.flatMap { $0.isEmpty ? nil : $0 }
   }
 
   /// Makes a recording of staged bytes. What is there already stays, and the bytes are removed; but of one that is lost they are the new
@@ -120,6 +159,38 @@ public struct RecordingStore: Sendable {
     return added.first == 1
   }
 
+  /// As ``add(_:size:format:mediaType:duration:stage:of:at:in:)`` for several at once, together with the next statement of the
+  /// transaction: of recordings that are not there, or are lost.
+  public func add(_ new: [StagedRecording], of user: UUID, at now: Timestamp, in transaction: Transaction) {
+    guard !new.isEmpty else { return }
+    let digests = new.map { ByteString($0.digest) }
+    transaction.add(
+      """
+      insert into onboarding.recording (
+        user_id, digest, size, format, media_type, stage_id, state, created_at, updated_at, unreferred_since)
+      select \(user), digest, size, format, media_type, stage_id, 'pending', \(now), \(now), \(now)
+      from unnest(\(digests), \(new.map(\.size)), \(new.map(\.format)), \(new.map(\.mediaType)), \(new.map(\.stage)))
+        as new (digest, size, format, media_type, stage_id)
+      on conflict (user_id, digest) do update set stage_id = excluded.stage_id, stored_at = null, reason = '',
+        state = case recording.state when 'failed' then 'pending' else recording.state end, updated_at = excluded.updated_at
+      where recording.reason = \(Self.lost)
+      """)
+    transaction.add("delete from onboarding.unwanted_recording where user_id = \(user) and digest = any(\(digests))")
+    transaction.add(
+      """
+      update onboarding.recording set unreferred_since = \(now)
+      where user_id = \(user) and digest = any(\(digests)) and unreferred_since < \(now)
+      """)
+  }
+
+  /// Asks among other things which of some recordings of a person are there: a ``KnownRecording`` of each that is.
+  public static func known(_ digests: [[UInt8]], of user: UUID) -> Query {
+    """
+    select digest, stored_at is not null, stored_at is not null and reason = \(lost) from onboarding.recording
+    where user_id = \(user) and digest = any(\(digests.map { ByteString($0) }))
+    """
+  }
+
   /// The object store has a recording: its bytes need no longer wait.
   public func stored(
     _ digest: [UInt8], of user: UUID, at now: Timestamp, in transaction: Transaction
@@ -145,21 +216,15 @@ public struct RecordingStore: Sendable {
       """)
   }
 
-  /// SHA-256 of the recordings of a person that the object store has no more.
-  public func lostDigests(of user: UUID, in transaction: Transaction) async throws(DatabaseError) -> Set<[UInt8]> {
-    Set(
-      try await transaction.rows(
-        "select digest from onboarding.recording where user_id = \(user) and stored_at is not null and reason = \(Self.lost)",
-        as: [UInt8].self))
+  /// Asks among other things for the SHA-256 of each recording of a person that the object store has no more.
+  public static func lostDigests(of user: UUID) -> Query {
+    "select digest from onboarding.recording where user_id = \(user) and stored_at is not null and reason = \(lost)"
   }
 
-  /// How many bytes of a person's recordings wait here that no answer refers to.
-  public func unreferred(of user: UUID, on place: any QueryRunning) async throws(DatabaseError) -> Int64 {
-    try await place.value(
-      """
-      select coalesce(sum(size), 0)::bigint from onboarding.recording
-      where user_id = \(user) and stage_id is not null and unreferred_since is not null
-      """) ?? 0
+  /// Asks among other things how many bytes a person's recordings have, here and in the object store, whether an answer refers to them
+  /// or not: a number.
+  public static func bytes(of user: UUID) -> Query {
+    "select coalesce(sum(size), 0)::bigint from onboarding.recording where user_id = \(user)"
   }
 
   // MARK: Words
@@ -178,6 +243,12 @@ public struct RecordingStore: Sendable {
   public func written(
     _ digest: [UInt8], of user: UUID, _ outcome: Outcome, duration: Duration?, at now: Timestamp, in transaction: Transaction
   ) async throws(DatabaseError) {
+    try await transaction.execute(Self.write(digest, of: user, outcome, duration, at: now))
+  }
+
+  static func write(
+    _ digest: [UInt8], of user: UUID, _ outcome: Outcome, _ duration: Duration?, at now: Timestamp
+  ) -> Query {
     let (state, words, model, reason): (TranscriptionState, String?, String, String) =
       switch outcome {
       case .words(let words, let model): (.done, words, model, "")
@@ -185,12 +256,12 @@ public struct RecordingStore: Sendable {
       case .failed(let reason): (.failed, nil, "", reason)
       }
     let milliseconds = duration.map { Int64($0 / .milliseconds(1)) }
-    try await transaction.execute(
+    return
       """
       update onboarding.recording set state = \(state.rawValue), transcript = \(words), model = \(model), reason = \(reason),
         attempts = attempts + 1, duration_ms = coalesce(\(milliseconds), duration_ms), updated_at = \(now)
       where user_id = \(user) and digest = \(digest)
-      """)
+      """
   }
 
   /// Has recordings written down anew.

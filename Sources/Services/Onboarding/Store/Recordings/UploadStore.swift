@@ -71,23 +71,27 @@ public struct UploadStore: Sendable {
   }
 
   /// What a person has on the way.
-  public struct Open: Sendable, Hashable {
+  public struct Open: Sendable, Hashable, RowDecodable {
     /// How many uploads are known.
     public var uploads: Int
     /// How many of them are under way.
     public var open: Int
     /// How many bytes those have in all, as announced.
     public var bytes: Int64
+
+    /// Reads what ``UploadStore/open(of:)`` answers.
+    public init(_ row: Row) throws(DatabaseError) {
+      let (uploads, open, bytes) = try row.decode(as: (Int64, Int64, Int64).self)
+      (self.uploads, self.open, self.bytes) = (Int(uploads), Int(open), bytes)
+    }
   }
 
-  /// What a person has on the way.
-  public func open(of user: UUID, on place: any QueryRunning) async throws(DatabaseError) -> Open {
-    let row: (Int64, Int64, Int64)? = try await place.row(
-      """
-      select count(*), count(*) filter (where completed_at is null), coalesce(sum(size) filter (where completed_at is null), 0)::bigint
-      from onboarding.upload where user_id = \(user)
-      """)
-    return Open(uploads: Int(row?.0 ?? 0), open: Int(row?.1 ?? 0), bytes: row?.2 ?? 0)
+  /// Asks among other things what a person has on the way: an ``Open``.
+  public static func open(of user: UUID) -> Query {
+    """
+    select count(*), count(*) filter (where completed_at is null), coalesce(sum(size) filter (where completed_at is null), 0)::bigint
+    from onboarding.upload where user_id = \(user)
+    """
   }
 
   /// Keeps the next piece of an upload, if it begins where the upload ends.

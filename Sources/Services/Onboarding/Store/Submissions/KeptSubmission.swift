@@ -95,3 +95,18 @@ public struct SubmissionEvent: Sendable, Hashable {
   /// When.
   public var at: Timestamp
 }
+
+extension SubmissionEvent: RowDecodable {
+  /// Reads the columns of an event.
+  public init(_ row: Row) throws(DatabaseError) {
+    let (sequence, stage, done, total, step, at, last) = try row.decode(
+      as: (Int64, String, Int32, Int32, Int32, Timestamp, String?).self)
+    self.sequence = sequence
+    self.stage = try named(stage)
+    self.last = try last.map { text throws(DatabaseError) in try named(text) }
+    self.done = Int(done)
+    self.total = Int(total)
+    self.step = Int(step)
+    self.at = at
+  }
+}

@@ -22,8 +22,11 @@ extension SubmissionStore {
 
   /// Until when something may still come of what was on its way when the person's account was deleted; nil for everybody else.
   public func departure(of user: UUID, on place: (any QueryRunning)? = nil) async throws(DatabaseError) -> Timestamp? {
-    try await (place ?? database).value("select until from onboarding.departure where user_id = \(user)")
+    try await (place ?? database).value(Self.departure(of: user))
   }
+
+  /// Asks the same among other things: a ``PostgreSQL/Timestamp``, or no row.
+  public static func departure(of user: UUID) -> Query { "select until from onboarding.departure where user_id = \(user)" }
 
   /// Nothing is on its way any more.
   public func forgetDeparture(of user: UUID, in transaction: Transaction) async throws(DatabaseError) {

@@ -16,8 +16,17 @@ public struct SubmissionStore: Sendable {
 
   /// The newest submission of a person; nil where there is none.
   public func newest(of user: UUID, on place: any QueryRunning) async throws(DatabaseError) -> KeptSubmission? {
-    try await place.row(
-      "select \(part: KeptSubmission.columns) from onboarding.submission where user_id = \(user) order by number desc limit 1")
+    try await place.row(Self.newest(of: user))
+  }
+
+  /// Asks for the newest submission of a person among other things: a ``KeptSubmission``, or no row.
+  public static func newest(of user: UUID) -> Query {
+    "select \(part: KeptSubmission.columns) from onboarding.submission where user_id = \(user) order by number desc limit 1"
+  }
+
+  /// Asks for the submission that came under a key among other things: a ``KeptSubmission``, or no row.
+  public static func submission(key: String, of user: UUID) -> Query {
+    "select \(part: KeptSubmission.columns) from onboarding.submission where user_id = \(user) and idempotency_key = \(key)"
   }
 
   /// The newest submission of a person; nil where there is none.
@@ -31,12 +40,6 @@ public struct SubmissionStore: Sendable {
   ) async throws(DatabaseError) -> KeptSubmission? {
     try await (place ?? database.reads).row(
       "select \(part: KeptSubmission.columns) from onboarding.submission where user_id = \(user) and id = \(id)")
-  }
-
-  /// The submission that came under a key; nil where there is none.
-  public func submission(key: String, of user: UUID, on place: any QueryRunning) async throws(DatabaseError) -> KeptSubmission? {
-    try await place.row(
-      "select \(part: KeptSubmission.columns) from onboarding.submission where user_id = \(user) and idempotency_key = \(key)")
   }
 
   /// What did not go well, in the order of the steps.
@@ -71,7 +74,7 @@ public struct SubmissionStore: Sendable {
   }
 
   /// The columns of an event.
-  private static var event: Query {
+  static var event: Query {
     """
     sequence, stage, done, total, step, at, case when stage = 'failed' then (
       select before.stage from onboarding.submission_event as before
@@ -81,15 +84,7 @@ public struct SubmissionStore: Sendable {
   }
 
   private func events(_ query: Query) async throws(DatabaseError) -> [SubmissionEvent] {
-    let rows: [(Int64, String, Int32, Int32, Int32, Timestamp, String?)] = try await database.reads.rows(query)
-    var events: [SubmissionEvent] = []
-    for row in rows {
-      var event = SubmissionEvent(
-        sequence: row.0, stage: try named(row.1), done: Int(row.2), total: Int(row.3), step: Int(row.4), at: row.5)
-      if let last = row.6 { event.last = try named(last) as SubmissionStage }
-      events.append(event)
-    }
-    return events
+    try await database.reads.rows(query)
   }
 
   /// The newest event of each of some submissions: 0 where there is none, as of one that is gone.
@@ -140,19 +135,38 @@ public struct SubmissionStore: Sendable {
   public func locked<Value>(
     _ user: UUID, atMost longest: Duration = .seconds(10), _ body: (Transaction) async throws -> Value
   ) async throws -> Value {
+    try await locked(user, atMost: longest, asking: { _ in }) { transaction, _, _ in try await body(transaction) }
+  }
+
+  /// As ``locked(_:atMost:_:)``, with what has to be known first: it is asked behind the lock, in the same round trip.
+  ///
+  /// - Parameters:
+  ///   - user: Whose lock.
+  ///   - longest: How long to wait for those who are before it in this process, 10 s at most.
+  ///   - questions: Adds statements, and returns their numbers.
+  ///   - body: Gets the numbers, and what the statements answered.
+  public func locked<Asked, Value>(
+    _ user: UUID, atMost longest: Duration = .seconds(10), asking questions: (inout Batch) -> Asked,
+    _ body: (Transaction, Asked, BatchResults) async throws -> Value
+  ) async throws -> Value {
     try await turns.taking(user, atMost: longest) {
       try await database.transaction { transaction in
+        var asked: Asked?
+        let answers: BatchResults
         do throws(DatabaseError) {
-          // Shorter than others wait for a connection (`poolWait`).
-          try await transaction.executeAll([
-            "set local lock_timeout = '1s'", "select pg_advisory_xact_lock(\(part: Self.lockKey(user)))",
-            "set local lock_timeout to default",
-          ])
+          answers = try await transaction.batch {
+            // Shorter than others wait for a connection (`poolWait`).
+            $0.add("set local lock_timeout = '1s'")
+            $0.add("select pg_advisory_xact_lock(\(part: Self.lockKey(user)))")
+            $0.add("set local lock_timeout to default")
+            asked = questions(&$0)
+          }
         } catch {
           guard error.sqlState == .lockNotAvailable else { throw error }
           throw PersonIsBusy()
         }
-        return try await body(transaction)
+        guard let asked else { throw DatabaseError(.misuse, "nothing was asked") }
+        return try await body(transaction, asked, answers)
       }
     }
   }
@@ -197,28 +211,29 @@ public struct SubmissionStore: Sendable {
     }
   }
 
-  /// Keeps a submission, with its first event.
+  /// Keeps a submission, with its first event: with the next statement of the transaction.
   public func add(
     _ new: NewSubmission, of user: UUID, _ warnings: [SubmissionWarning], at now: Timestamp, in transaction: Transaction
-  ) async throws(DatabaseError) {
-    try await transaction.executeAll(
-      [
-        """
-        insert into onboarding.submission (
-          user_id, id, number, content_hash, idempotency_key, stage, name, zone, call_start, call_minutes, answers, recordings, device,
-          created_at, updated_at)
-        values (
-          \(user), \(new.id), (select coalesce(max(number), 0) + 1 from onboarding.submission where user_id = \(user)),
-          \(new.contentHash), \(new.key), 'received', \(new.facts.name), \(new.facts.zone),
-          \(new.facts.window.map { Int32($0.start) }), \(new.facts.window.map { Int32($0.minutes) }), \(Int32(new.answers)),
-          \(Int32(new.recordings)), \(new.device)::text::jsonb, \(now), \(now))
-        """,
-        """
-        update onboarding.submission set superseded_at = \(now)
-        where user_id = \(user) and id <> \(new.id) and superseded_at is null
-        """,
-      ] + warnings.map { Self.warn($0, new.id, user) })
-    try await note(.received, done: new.answers, of: new.answers, in: new.id, of: user, at: now, transaction)
+  ) {
+    transaction.add(
+      """
+      insert into onboarding.submission (
+        user_id, id, number, content_hash, idempotency_key, stage, name, zone, call_start, call_minutes, answers, recordings, device,
+        created_at, updated_at)
+      values (
+        \(user), \(new.id), (select coalesce(max(number), 0) + 1 from onboarding.submission where user_id = \(user)),
+        \(new.contentHash), \(new.key), 'received', \(new.facts.name), \(new.facts.zone),
+        \(new.facts.window.map { Int32($0.start) }), \(new.facts.window.map { Int32($0.minutes) }), \(Int32(new.answers)),
+        \(Int32(new.recordings)), \(new.device)::text::jsonb, \(now), \(now))
+      """)
+    transaction.add(
+      """
+      update onboarding.submission set superseded_at = \(now)
+      where user_id = \(user) and id <> \(new.id) and superseded_at is null
+      """)
+    for warning in warnings { transaction.add(Self.warn(warning, new.id, user)) }
+    let received = Self.notes(.received, done: new.answers, of: new.answers, in: new.id, of: user, at: now)
+    for query in received { transaction.add(query) }
   }
 
   /// Notes an event, and tells who watches.
@@ -226,7 +241,14 @@ public struct SubmissionStore: Sendable {
     _ stage: SubmissionStage, done: Int, of total: Int, step: Int = 0, in id: UUID, of user: UUID, at now: Timestamp,
     _ transaction: Transaction
   ) async throws(DatabaseError) {
-    try await transaction.executeAll([
+    try await transaction.executeAll(Self.notes(stage, done: done, of: total, step: step, in: id, of: user, at: now))
+  }
+
+  /// An event, as statements that tell who watches of it. Whoever runs them holds the submission's job.
+  public static func notes(
+    _ stage: SubmissionStage, done: Int, of total: Int, step: Int = 0, in id: UUID, of user: UUID, at now: Timestamp
+  ) -> [Query] {
+    [
       """
       insert into onboarding.submission_event (user_id, submission_id, sequence, stage, done, total, step, at)
       select \(user), \(id), coalesce(max(sequence), 0) + 1, \(stage.rawValue), \(Int32(done)), \(Int32(total)), \(Int32(step)), \(now)
@@ -237,7 +259,7 @@ public struct SubmissionStore: Sendable {
         done_at = case when \(stage.isLast) then coalesce(done_at, \(now)) end
       where user_id = \(user) and id = \(id)
       """, "select pg_notify(\(Self.channel), \(id)::uuid::text)",
-    ])
+    ]
   }
 
   /// Notes what did not go well.

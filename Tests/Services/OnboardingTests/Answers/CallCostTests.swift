@@ -1,0 +1,115 @@
+import AuthDomain
+import EventLoop
+import JSON
+import MessagesCore
+import Outbound
+import ParleyAPI
+import RPC
+import RPCClient
+import TestParley
+import TestSandbox
+import TestSupport
+import Testing
+import WellKnown
+
+/// What calls ask of the database, by the driver's own counters: round trips, which are what a call waits for.
+@Suite("What calls cost", .serialized)
+struct CallCostTests {
+  private struct Cost: Comparable, CustomStringConvertible {
+    var trips = Double.infinity
+    var statements = Double.infinity
+
+    var description: String { "\(Int(trips)) round trips, \(Int(statements)) statements" }
+
+    static func < (first: Cost, second: Cost) -> Bool { (first.trips, first.statements) < (second.trips, second.statements) }
+  }
+
+  /// Nobody works on jobs, so that calls alone are counted.
+  private static let quiet = ["ADMIN_LISTEN": "127.0.0.1:0", "JOBS_CONCURRENCY": "0", "TENDING_INTERVAL": "3600s"]
+
+  /// The least that a call cost: what the service does beside it now and then is in some of the tries.
+  private static func cost(_ world: OnboardingWorld, tries: Int = 6, _ call: (Int) async throws -> Void) async throws -> Cost {
+    func count(_ name: String) async throws -> Double { try #require(try await world.metric("parley_database_\(name)_total")) }
+    var least = Cost()
+    for number in 0..<tries {
+      let before = (trips: try await count("round_trips"), statements: try await count("queries"))
+      try await call(number)
+      let cost = Cost(
+        trips: try await count("round_trips") - before.trips, statements: try await count("queries") - before.statements)
+      least = min(least, cost)
+    }
+    return least
+  }
+
+  @Test("GetProgress is one round trip, before and after a submission (PF-17)")
+  func progress() async throws {
+    try await OnboardingWorld.with(Self.quiet) { world in
+      let ana = try await world.signIn("ana")
+      let options = OnboardingWorld.options(ana)
+      _ = try await world.client.saveAnswer(.init(step: 3, answer: .written("Ana")), options: options)
+      for isComplete in [false, true] {
+        if isComplete {
+          _ = try await world.client.complete(
+            .init(state: try OnboardingWorld.record(voices: 1), wait: .init()), options: options)
+        }
+        let cost = try await Self.cost(world) { _ in _ = try await world.client.getProgress(options: options) }
+        print("GetProgress: \(cost)")
+        #expect(cost.trips == 1, "\(cost)")
+      }
+    }
+  }
+
+  @Test("An answer is taken in three round trips, and a recording in no more than five: the last of them commits (PF-11)")
+  func answers() async throws {
+    try await OnboardingWorld.with(Self.quiet) { world in
+      let ana = try await world.signIn("ana")
+      let options = OnboardingWorld.options(ana)
+      let text = try await Self.cost(world) { number in
+        _ = try await world.client.saveAnswer(.init(step: 3, answer: .written("Ana \(number)")), options: options)
+      }
+      print("SaveAnswer, text: \(text)")
+      #expect(text.trips <= 3, "\(text)")
+      let voice = try await Self.cost(world) { number in
+        let answer = OnboardingAnswer.spoken(SpokenFiles.tone(bytes: 200_000 + 2 * number), as: "audio/wav")
+        _ = try await world.client.saveAnswer(.init(step: 2, answer: answer), options: options)
+      }
+      print("SaveAnswer, voice of 200 KB: \(voice)")
+      #expect(voice.trips <= 5, "\(voice)")
+    }
+  }
+
+  @Test("All answers with fifteen recordings are taken in twenty round trips (PF-11)")
+  func complete() async throws {
+    try await OnboardingWorld.with(Self.quiet) { world in
+      let cost = try await Self.cost(world, tries: 3) { number in
+        let ana = try await world.signIn("person \(number)")
+        _ = try await world.client.complete(
+          .init(state: try OnboardingWorld.record(variant: number + 300), wait: .init()), options: OnboardingWorld.options(ana))
+      }
+      print("Complete, 45 answers, 15 recordings: \(cost)")
+      #expect(cost.trips <= 20, "\(cost)")
+    }
+  }
+
+  @Test(
+    "The work on a submission of fifteen recordings is at most 150 statements, and what its person waits for with it 50 more (PF-11)"
+  )
+  func work() async throws {
+    let settings = ["ADMIN_LISTEN": "127.0.0.1:0", "JOBS_POLL": "60s", "TENDING_INTERVAL": "3600s"]
+    try await OnboardingWorld.with(settings) { world in
+      let ana = try await world.signIn("ana")
+      let options = OnboardingWorld.options(ana)
+      let state = try OnboardingWorld.record(variant: 400)
+      var taken = Cost()
+      let cost = try await Self.cost(world, tries: 1) { _ in
+        taken = try await Self.cost(world, tries: 1) { _ in
+          _ = try await world.client.complete(.init(state: state, wait: .init()), options: options)
+        }
+        try await world.client.watchSubmission(options: options) { responses in for try await _ in responses {} }
+        try await eventually("the work has ended") { try await world.submissionJobs() == 0 }
+      }
+      print("Complete and the pipeline behind it, watched: \(cost), of them by then \(taken)")
+      #expect(cost.statements <= 330, "\(cost)")
+    }
+  }
+}
