@@ -14,6 +14,7 @@ struct AnswerDesk: Sendable {
   let submissions: SubmissionStore
   let anonymous: AnonymousRecordStore
   let steps: StepCatalogue
+  let following: RecordingFollowUp
   /// Where recordings are looked into: 16 MiB of them would hold up a loop for a while.
   let blocking: BlockingPool
   let retention: Duration
@@ -46,6 +47,7 @@ struct AnswerDesk: Sendable {
       try Self.mustRest(newest)
       let outcome = try await keeping.keep(looked, of: user, knowing: asked.keeping, found, in: transaction)
       try judge(outcome)
+      if outcome.isUnstored { try following.add(of: user, newest, to: transaction) }
       return try await answers.commit(outcome.kept, of: user, at: now(), transaction)
     }
   }
@@ -108,6 +110,7 @@ struct AnswerDesk: Sendable {
       let known = try await transaction.batch { question = keeping.ask(for: looked, of: user, in: &$0) }
       guard let question else { return 0 }
       let outcome = try await keeping.keep(looked, of: user, knowing: question, known, in: transaction)
+      if outcome.isUnstored { try following.add(of: user, newest, to: transaction) }
       return try await answers.commit(outcome.kept, of: user, at: now(), transaction).answered
     }
   }

@@ -65,11 +65,11 @@ enum OnboardingJobs {
     "onboarding.delete-rest", RetryPolicy(attempts: 1_000_000, firstPause: .seconds(5), longestPause: .seconds(3_600)))
 
   /// Moving to the object store what the rounds have left. It is never given up.
-  static func storeRecordings(of user: UUID) throws -> NewJob {
-    try storeRecordings.job(user, uniqueKey: user.description, user: user)
+  static func storeRecordings(of user: UUID, notBefore: Timestamp? = nil) throws -> NewJob {
+    try storeRecordings.job(user, uniqueKey: user.description, user: user, notBefore: notBefore)
   }
 
-  /// What ``storeRecordings(of:)`` makes.
+  /// What ``storeRecordings(of:notBefore:)`` makes.
   static let storeRecordings = person(
     "onboarding.store", RetryPolicy(attempts: 1_000_000, firstPause: .seconds(60), longestPause: .seconds(3_600)))
 

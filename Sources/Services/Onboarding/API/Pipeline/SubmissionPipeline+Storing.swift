@@ -5,9 +5,27 @@ internal import OnboardingStore
 internal import PostgreSQL
 
 extension SubmissionPipeline {
-  /// Moves what a person has said to the object store, however long that is away: behind the last round nothing else is left to do there.
+  /// Moves what a person has said to the object store, however long that is away: what no submission has brought yet, and what is left
+  /// behind its last round.
   func storeRecordings(of user: UUID, _ run: JobRun) async throws {
+    // The work on a submission does that by itself, and has somebody who waits for it.
+    if let newest = try await submissions.newest(of: user), newest.doneAt == nil { return }
     try await take(user, run)
+    while try await !finishStoring(of: user, run) { try await moveRecordings(of: user, run) }
+  }
+
+  /// Ends the job where nothing is left. Whoever answers with a recording has the person's lock: it is seen here, or gets another job.
+  private func finishStoring(of user: UUID, _ run: JobRun) async throws -> Bool {
+    try await database.transaction { transaction in
+      try await submissions.lock(user, in: transaction)
+      try await run.fence(in: transaction)
+      guard try await recordings.storing(of: user, on: transaction).isEmpty else { return false }
+      try await run.finish(in: transaction)
+      return true
+    }
+  }
+
+  private func moveRecordings(of user: UUID, _ run: JobRun) async throws {
     for recording in try await recordings.recordings(of: user) where recording.storedAt == nil {
       do throws(BlobError) { try await store(recording, of: user) } catch {
         try Task.checkCancellation()

@@ -84,7 +84,7 @@ struct OnboardingParts: Sendable {
       steps: ListedSteps(catalogues),
       answers: AnswerDesk(
         answers: answers, keeping: keeping, submissions: submissions, anonymous: AnonymousRecordStore(database), steps: steps,
-        blocking: context.loops.blocking,
+        following: RecordingFollowUp(jobs: jobs, now: now), blocking: context.loops.blocking,
         retention: settings[OnboardingKeys.anonymousRetention], anonymousBytes: settings[OnboardingKeys.anonymousBytes],
         crowdedOut: context.metrics.counter(
           "parley_onboarding_anonymous_removed_total",
