@@ -23,38 +23,56 @@ struct RecordingDesk: Sendable {
     return recording
   }
 
-  /// Some bytes of a recording, wherever they are.
-  func bytes(_ range: Range<Int64>, of recording: KeptRecording, _ user: UUID) async throws -> [UInt8] {
-    if let bytes = try await known(range, of: recording, user) { return bytes }
-    // It went to the object store this moment.
-    let now = try await self.recording(recording.name, of: user)
-    guard let bytes = try await known(range, of: now, user) else { throw OnboardingRefusal.noRecording }
-    return bytes
-  }
+  /// How many bytes of one that waits in the database are in memory at once.
+  private static let piece: Int64 = 256 << 10
 
-  private func known(_ range: Range<Int64>, of recording: KeptRecording, _ user: UUID) async throws -> [UInt8]? {
-    guard recording.storedAt == nil else { return try await stored(range, of: recording, user) }
-    guard let stage = recording.stage else { return nil }
-    var (start, bytes): (Int64, [UInt8]) = (0, [])
-    while start < range.upperBound, let piece = try await recordings.piece(at: start, in: stage, of: user) {
-      let wanted = (range.lowerBound - start)..<(range.upperBound - start)
-      bytes += piece[Int(max(0, min(wanted.lowerBound, Int64(piece.count))))..<Int(min(wanted.upperBound, Int64(piece.count)))]
-      start += Int64(piece.count)
-    }
-    return bytes.count == range.count ? bytes : nil
-  }
-
-  private func stored(_ range: Range<Int64>, of recording: KeptRecording, _ user: UUID) async throws -> [UInt8] {
+  /// Asks for a recording where its bytes are, before anything of it is sent.
+  ///
+  /// - Throws: ``OnboardingRefusal/noRecording`` where the object store has it no more, ``OnboardingRefusal/providerUnavailable(word:retryAfter:)``
+  ///   where that does not answer.
+  func mustBeThere(_ recording: KeptRecording, _ user: UUID) async throws {
+    guard recording.storedAt != nil else { return }
     guard let key = BlobKey(owner: user, digest: recording.digest) else { throw OnboardingRefusal.noRecording }
     do {
-      return try await blobs.read(key, range: range.lowerBound...(range.upperBound - 1)) { _, reader in
-        try await reader.whole(atMost: SubmissionLimits.recording)
+      guard try await blobs.facts(key) != nil else { throw OnboardingRefusal.noRecording }
+    } catch let error as BlobError { throw try Self.refusal(error) }
+  }
+
+  /// Hands on some bytes of a recording, wherever they are, no more than a piece of them at once.
+  ///
+  /// - Parameters:
+  ///   - range: Which bytes; at least one.
+  ///   - recording: The recording.
+  ///   - user: Whose it is.
+  ///   - send: Gets each piece; what it waits for holds the next one back.
+  func send(
+    _ range: Range<Int64>, of recording: KeptRecording, _ user: UUID, _ send: ([UInt8]) async throws -> Void
+  ) async throws {
+    var (recording, place) = (recording, range.lowerBound)
+    if recording.storedAt == nil, let stage = recording.stage {
+      while place < range.upperBound {
+        let count = min(Self.piece, range.upperBound - place)
+        guard let bytes = try await recordings.bytes(at: place, atMost: count, in: stage, of: user) else { break }
+        try await send(bytes)
+        place += Int64(bytes.count)
       }
-    } catch let error as BlobError {
-      try Task.checkCancellation()
-      throw error.code == .notFound
-        ? OnboardingRefusal.noRecording
-        : OnboardingRefusal.providerUnavailable(word: "object_store_unavailable", retryAfter: error.retryAfter)
+      guard place < range.upperBound else { return }
+      // It went to the object store meanwhile.
+      recording = try await self.recording(recording.name, of: user)
     }
+    guard recording.storedAt != nil, let key = BlobKey(owner: user, digest: recording.digest) else {
+      throw OnboardingRefusal.noRecording
+    }
+    do {
+      try await blobs.read(key, range: place...(range.upperBound - 1)) { _, reader in
+        while let bytes = try await reader.next() { try await send(bytes) }
+      }
+    } catch let error as BlobError { throw try Self.refusal(error) }
+  }
+
+  private static func refusal(_ error: BlobError) throws -> OnboardingRefusal {
+    try Task.checkCancellation()
+    return error.code == .notFound
+      ? .noRecording : .providerUnavailable(word: "object_store_unavailable", retryAfter: error.retryAfter)
   }
 }

@@ -94,7 +94,11 @@ extension OnboardingHTTPRoutes {
           416, "the recording has no such part", code: "RANGE_NOT_SATISFIABLE",
           headers: [("content-range", "bytes */\(recording.size)")])
       }
-      return .init(status, headers: headers, body: try await recordings.bytes(part, of: recording, caller.userID))
+      // What is wrong is said while it can be: behind the first piece the stream can only be reset.
+      try await recordings.mustBeThere(recording, caller.userID)
+      return .streamed(status, headers: headers, byteCount: part.count) { [recordings, part] body in
+        try await recordings.send(part, of: recording, caller.userID) { try await body.write($0) }
+      }
     }
   }
 }
