@@ -11,14 +11,17 @@ public struct RateLimitSweep: Sendable {
     self.database = database
   }
 
-  /// Removes all buckets last touched before `limit`, batch by batch. Several copies may sweep at once: rows in use are skipped.
+  /// Removes all buckets that nobody has touched for so long, batch by batch. Several copies may sweep at once: rows in use are
+  /// skipped. A clock that is ahead of the database's removes none that is not idle by that one.
   ///
   /// - Returns: How many were removed.
-  public func remove(idleSince limit: Timestamp) async throws(DatabaseError) -> Int {
-    try await database.sweep(
+  public func remove(idleFor idle: Duration, at now: Timestamp) async throws(DatabaseError) -> Int {
+    let time = RateLimitStatement.capped("\(now)", database.configuration.clockLead)
+    let limit: Query = "\(part: time) - make_interval(secs => \(idle / .seconds(1)))"
+    return try await database.sweep(
       """
       delete from \(fragment: schema).rate_limit where key in (
-        select key from \(fragment: schema).rate_limit where touched_at < \(limit) limit \(SweepBatch.size) for update skip locked)
+        select key from \(fragment: schema).rate_limit where touched_at < \(part: limit) limit \(SweepBatch.size) for update skip locked)
       """)
   }
 }

@@ -10,11 +10,20 @@ struct RateLimitStoreTests {
   private static let start = Timestamp(seconds: 1_800_000_000)
 
   /// A schema with buckets, as the serving role sees it.
-  private static func withStore(_ body: @escaping @Sendable (Database, EventLoopGroup) async throws -> Void) async throws {
+  private static func withStore(
+    _ change: (inout DatabaseConfiguration) -> Void = { $0.clockLead = nil },
+    _ body: @escaping @Sendable (Database, EventLoopGroup) async throws -> Void
+  ) async throws {
     try await TestDatabase.with(loops: 2) { prepared in
       let url = try await prepared.prepare(
-        "limited", [Migration(1, "create_rate_limits", RateLimitMigration.create(schema: "limited", role: "parley_limited"))])
-      let database = try Database(try DatabaseConfiguration(url), group: prepared.group, log: prepared.log)
+        "limited",
+        [
+          Migration(1, "create_rate_limits", RateLimitMigration.create(schema: "limited", role: "parley_limited")),
+          Migration(2, "note_commits", Self.noting),
+        ])
+      var configuration = try DatabaseConfiguration(url)
+      change(&configuration)
+      let database = try Database(configuration, group: prepared.group, log: prepared.log)
       await database.waitUntilReady()
       let result: Result<Void, any Error>
       do { result = .success(try await body(database, prepared.group)) } catch { result = .failure(error) }
@@ -22,6 +31,17 @@ struct RateLimitStoreTests {
       try result.get()
     }
   }
+
+  /// Notes how each transaction that touches a bucket is going to commit.
+  private static let noting = """
+    create table limited.note (setting text not null);
+    create function limited.note() returns trigger language plpgsql as $$
+    begin
+      insert into limited.note values (current_setting('synchronous_commit'));
+      return null;
+    end $$;
+    create trigger note after insert or update on limited.rate_limit for each statement execute function limited.note();
+    """
 
   private static func store(_ database: Database, _ group: EventLoopGroup) -> RateLimitStore {
     RateLimitStore(schema: "limited", database, loops: group.loops)
@@ -120,8 +140,88 @@ struct RateLimitStoreTests {
       _ = try await store.take("busy", once, at: Self.start)
       let later = Self.start.advanced(by: .seconds(20))
       _ = try await Self.store(database, group).take("busy", once, at: later)
-      #expect(try await RateLimitSweep(schema: "limited", database).remove(idleSince: later) == 1100)
+      #expect(
+        try await RateLimitSweep(schema: "limited", database).remove(idleFor: .seconds(1), at: later.advanced(by: .seconds(1)))
+          == 1100)
       #expect(try await database.value("select key from limited.rate_limit", as: String.self) == "busy")
+    }
+  }
+
+  @Test(
+    "A copy whose clock is a year ahead leaves no bucket that others find empty for a year, and gets no more than they do (PF-03)"
+  )
+  func clockAhead() async throws {
+    try await Self.withStore({ _ in }) { database, group in
+      let now: Timestamp = try #require(try await database.value("select clock_timestamp()"))
+      let year = Duration.seconds(365 * 86_400)
+      var passed = 0
+      for _ in 0..<100 where try await Self.store(database, group).take("a", Self.limit, at: now.advanced(by: year)).isAllowed {
+        passed += 1
+      }
+      // What comes back meanwhile by the database's clock is a token a second.
+      let elapsed = try await database.value("select clock_timestamp()", as: Timestamp.self)?.duration(since: now) ?? .zero
+      #expect(passed >= 30 && passed <= 31 + Int(elapsed / .seconds(1)), "\(passed) of a burst of 30")
+      let touched: Timestamp = try #require(try await database.value("select touched_at from limited.rate_limit"))
+      #expect(touched < now.advanced(by: .seconds(3_600)))
+    }
+  }
+
+  @Test("A bucket left by a clock that was ahead refills all the same, and a sweep by such a clock removes none in use (PF-03)")
+  func heals() async throws {
+    try await Self.withStore({ _ in }) { database, group in
+      try await database.execute(
+        """
+        insert into limited.rate_limit (key, tokens, touched_at, asked, granted)
+        values ('a', 0, now() + interval '1 year', 1, 0), ('b', 0, now(), 1, 0)
+        """)
+      let now: Timestamp = try #require(try await database.value("select clock_timestamp()"))
+      #expect(try await !Self.store(database, group).take("a", Self.limit, at: now).isAllowed)
+      let touched: Timestamp = try #require(try await database.value("select touched_at from limited.rate_limit where key = 'a'"))
+      #expect(touched < now.advanced(by: .seconds(3_600)))
+      let sweep = RateLimitSweep(schema: "limited", database)
+      #expect(try await sweep.remove(idleFor: .seconds(86_400), at: now.advanced(by: .seconds(365 * 86_400))) == 0)
+    }
+  }
+
+  @Test("Takes wait for no disk: their commits are not flushed, and everything else's are (PF-10)")
+  func unflushed() async throws {
+    try await Self.withStore({
+      $0.clockLead = nil
+      $0.poolSize = 1
+    }) { database, group in
+      // The test's server has it off for all, to be quick: here it is as in production.
+      try await database.execute("select set_config('synchronous_commit', 'on', false)")
+      let own: String? = try await database.value("select current_setting('synchronous_commit')")
+      #expect(own == "on")
+      let relaxed: String? = try await database.relaxed.value("select current_setting('synchronous_commit')")
+      #expect(relaxed == "off")
+      // The next transaction of the same connection is as it was.
+      #expect(try await database.value("select current_setting('synchronous_commit')") == own)
+      _ = try await Self.store(database, group).take("a", Self.limit, at: Self.start)
+      let noted: [String] = try await database.rows("select distinct setting from limited.note")
+      #expect(noted == ["off"])
+    }
+  }
+
+  @Test("A limit that fails open asks the database only when half the burst is gone, and admits exactly the burst (PF-10)")
+  func fromMemory() async throws {
+    try await Self.withStore { database, group in
+      let store = Self.store(database, group)
+      var remaining: [Int] = []
+      for _ in 0..<15 { remaining.append(try await store.takeFromMemory("a", Self.limit, at: Self.start).remaining) }
+      #expect(store.questionCount == 0 && remaining == Array((15..<30).reversed()))
+      for _ in 0..<15 { remaining.append(try await store.takeFromMemory("a", Self.limit, at: Self.start).remaining) }
+      #expect(store.questionCount == 15 && remaining == Array((0..<30).reversed()))
+      let refused = try await store.takeFromMemory("a", Self.limit, at: Self.start)
+      #expect(!refused.isAllowed)
+      // The database knows of all thirty.
+      #expect(try await !Self.store(database, group).take("a", Self.limit, at: Self.start).isAllowed)
+      // Half a minute later the bucket is full, here and there, and nothing is told that has flown back.
+      let later = Self.start.advanced(by: .seconds(30))
+      let before = store.questionCount
+      #expect(try await store.takeFromMemory("a", Self.limit, at: later).isAllowed)
+      #expect(try await store.takeFromMemory("a", Self.limit, at: later.advanced(by: .seconds(1))).remaining == 29)
+      #expect(store.questionCount == before)
     }
   }
 }

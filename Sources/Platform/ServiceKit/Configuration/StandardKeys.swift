@@ -45,7 +45,7 @@ public enum StandardKeys {
     "How many processes of this service share the database; its connections are budgeted by it.")
   /// How many threads.
   public static let loops = ConfigurationKey<Int>(
-    "loops", default: 0, in: 0...256, "How many event loops, each a thread; 0 is one per core.")
+    "loops", default: 0, in: 0...256, "How many event loops, each a thread; 0 is as many as cores, quota and connections allow.")
   /// What is logged.
   public static let logLevel = ConfigurationKey<Logger.Level>(
     "log.level", default: .info, "The least severe level that is logged.")

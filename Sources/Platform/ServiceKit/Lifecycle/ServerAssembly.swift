@@ -50,8 +50,9 @@ struct ServerAssembly {
         proxies: proxies, clock: clock, longestCall: settings[StandardKeys.maxCallDuration], loops: resources.loops.loops,
         registry: telemetry.registry, log: log))
     services = all.guarded(by: policies, access)
+    let counting: [any ServerInterceptor] = telemetry.costs.map { [CallCostInterceptor(costs: $0)] } ?? []
     interceptors =
-      [
+      counting + [
         CallTelemetry.interceptor(descriptors, log, telemetry, settings, resources.tracing.tracer),
         RequestIDInterceptor(), ErrorMappingInterceptor(),
       ]

@@ -62,8 +62,11 @@ public final class ServiceInstance: Sendable {
     guard errors.isEmpty else {
       throw ServiceFailure(.configuration, errors.map { "\($0.key): \($0.message)" }.joined(separator: "\n"))
     }
+    let loops = await LoopCount.decide(S.self, settings, log)
     let resources: ServiceResources
-    do { resources = try ServiceResources(S.self, settings, log, telemetry) } catch { throw ServiceFailure(error) }
+    do { resources = try ServiceResources(S.self, settings, log, telemetry, clock, loops: loops) } catch {
+      throw ServiceFailure(error)
+    }
     do {
       return try await ServiceInstance(S.self, settings, activation, log, clock, resources)
     } catch {

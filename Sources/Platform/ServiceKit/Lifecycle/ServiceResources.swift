@@ -14,15 +14,18 @@ final class ServiceResources: Sendable {
   let tracing: ServiceTracing
 
   /// Starts the loops; connections are opened from now on.
-  init<S: Service>(_ service: S.Type, _ settings: Settings, _ log: Logger, _ telemetry: ServiceTelemetry) throws {
-    let count = settings[StandardKeys.loops]
-    let loops = try EventLoopGroup(count: count == 0 ? nil : count, name: S.name)
+  init<S: Service>(
+    _ service: S.Type, _ settings: Settings, _ log: Logger, _ telemetry: ServiceTelemetry, _ clock: WallClock,
+    loops count: Int
+  ) throws {
+    let loops = try EventLoopGroup(count: count, name: S.name)
     do {
       tracing = try ServiceTracing(S.self, settings, loops, log, telemetry)
       let observer = OutboundTelemetry(tracer: tracing.tracer, registry: telemetry.registry)
       outbound = try HTTPClient(
         loops: loops.loops, configuration: Self.outbound(S.self, settings), logger: log, observer: observer)
-      database = try S.hasDatabase ? Self.connecting(S.self, settings, loops, log, tracing.tracer) : nil
+      database =
+        try S.hasDatabase ? Self.connecting(S.self, settings, loops, log, tracing.tracer, clock, telemetry.costs != nil) : nil
     } catch {
       loops.shutDown()
       throw error
@@ -37,9 +40,13 @@ final class ServiceResources: Sendable {
   }
 
   private static func connecting<S: Service>(
-    _ service: S.Type, _ settings: Settings, _ loops: EventLoopGroup, _ log: Logger, _ tracer: Tracer
+    _ service: S.Type, _ settings: Settings, _ loops: EventLoopGroup, _ log: Logger, _ tracer: Tracer, _ clock: WallClock,
+    _ isMetered: Bool
   ) throws -> Database {
-    let configuration = try database(S.self, settings)
+    var configuration = try database(S.self, settings)
+    configuration.isMetered = isMetered
+    // A clock that is moved on purpose is not to be compared with the server's.
+    if !clock.isSystem { configuration.clockLead = nil }
     // Statements are of no interest to anybody when no call is recorded.
     let observer = tracer.isActive ? StatementSpans(tracer: tracer, configuration: configuration) : nil
     return try Database(configuration, group: loops, log: log, observer: observer)

@@ -11,9 +11,16 @@ public struct ServiceTelemetry: Sendable {
   /// Where spans go when no collector is set; nil for nowhere.
   public let spans: (any SpanSink)?
 
-  /// Metrics in `registry`, lines to `sink`, spans to `spans` unless the settings name a collector.
-  public init(registry: PrometheusRegistry = PrometheusRegistry(), sink: LogSink? = nil, spans: (any SpanSink)? = nil) {
+  /// Who counts what each call costs the database; nil for nobody.
+  public let costs: CallCosts?
+
+  /// Metrics in `registry`, lines to `sink`, spans to `spans` unless the settings name a collector, costs to `costs`.
+  public init(
+    registry: PrometheusRegistry = PrometheusRegistry(), sink: LogSink? = nil, spans: (any SpanSink)? = nil,
+    costs: CallCosts? = nil
+  ) {
     self.spans = spans
+    self.costs = costs
     self.registry = registry
     self.sink = sink
   }

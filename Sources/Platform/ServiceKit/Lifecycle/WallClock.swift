@@ -22,7 +22,8 @@ public struct WallClock: Sendable {
   /// Whole seconds since 1970-01-01T00:00:00Z. Asked for in every call with a session, so the machine's clock counts them itself.
   public var unixSeconds: Int64 { isSystem ? parley_realtime_nanoseconds() / 1_000_000_000 : now().components.seconds }
 
-  private let isSystem: Bool
+  /// Whether it is the machine's.
+  let isSystem: Bool
 
   /// The machine's clock.
   public static let system = WallClock(

@@ -54,6 +54,8 @@ extension PrometheusRegistry {
     counter("round_trips", "Round trips that they took.") { Double($0.roundTrips) }
     counter("prepared", "Statements that were prepared.") { Double($0.prepared) }
     counter("reconnects", "Times that a read connection broke.") { Double($0.reconnects) }
+    counter("failed_connections", "Attempts to open a connection of a pool that failed.") { Double($0.failedConnections) }
+    gauge("waiting_reads", "Reads that wait for the shared connections.") { $0.waitingReads }
     counter("slow_reads", "Reads that were too slow for the shared connection.") { Double($0.slowReads) }
   }
 

@@ -31,7 +31,10 @@ public struct RateLimitInterceptor: ServerInterceptor {
     func take(
       _ subject: String, from limiter: any RateLimiter, at now: Timestamp, _ log: Logger
     ) async throws -> BucketAnswer? {
-      do { return try await limiter.take("\(limit.name):\(subject)", rate, at: now) } catch {
+      let key = "\(limit.name):\(subject)"
+      do {
+        return try await limit.failsOpen ? limiter.takeFromMemory(key, rate, at: now) : limiter.take(key, rate, at: now)
+      } catch {
         if let error = error as? DatabaseError, error.category == .cancelled {
           throw RPCError(.cancelled, "the call was cancelled")
         }

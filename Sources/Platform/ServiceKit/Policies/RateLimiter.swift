@@ -11,6 +11,16 @@ public protocol RateLimiter: Sendable {
   ///   - now: The time.
   /// - Throws: Anything when nobody can say.
   func take(_ key: String, _ rate: BucketRate, at now: Timestamp) async throws -> BucketAnswer
+
+  /// The same for a limit that fails open: who counts may do so without asking others, as far as it knows enough by itself.
+  func takeFromMemory(_ key: String, _ rate: BucketRate, at now: Timestamp) async throws -> BucketAnswer
+}
+
+extension RateLimiter {
+  /// Asks all the same.
+  public func takeFromMemory(_ key: String, _ rate: BucketRate, at now: Timestamp) async throws -> BucketAnswer {
+    try await take(key, rate, at: now)
+  }
 }
 
 extension RateLimitStore: RateLimiter {}

@@ -26,7 +26,7 @@ extension ServiceParts {
       BackgroundJob("rate limit sweep") {
         // No bucket takes longer than a day to fill, so what is removed was full.
         try await every(sweepInterval, context, "idle rate limits") { now in
-          try await sweep.remove(idleSince: now.advanced(by: .seconds(-86_400)))
+          try await sweep.remove(idleFor: .seconds(86_400), at: now)
         }
       })
     return parts

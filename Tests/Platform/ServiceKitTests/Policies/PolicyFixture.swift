@@ -91,7 +91,9 @@ final class PolicyFixture: Sendable {
           Migration(1, "create_rate_limits", RateLimitMigration.create(schema: "door", role: role)),
           Migration(2, "create_idempotency", IdempotencyMigration.create(schema: "door", role: role)),
         ])
-      let database = try Database(try DatabaseConfiguration(url), group: prepared.group, log: prepared.log)
+      var configuration = try DatabaseConfiguration(url)
+      configuration.clockLead = nil
+      let database = try Database(configuration, group: prepared.group, log: prepared.log)
       await database.waitUntilReady()
       let store = IdempotencyStore(schema: "door", database, maximumAnswerBytes: maximumAnswerBytes)
       let time = Time()
@@ -115,9 +117,9 @@ final class PolicyFixture: Sendable {
       let address = try server.listen(on: SocketAddress("127.0.0.1:0"))
       let port = address.port ?? 0
       let channel = ClientChannel(to: .host("127.0.0.1", port: port), on: prepared.group)
-      var configuration = ClientChannelConfiguration()
-      configuration.wire = .connect
-      let connect = ClientChannel(to: .host("127.0.0.1", port: port), on: prepared.group, configuration: configuration)
+      var wire = ClientChannelConfiguration()
+      wire.wire = .connect
+      let connect = ClientChannel(to: .host("127.0.0.1", port: port), on: prepared.group, configuration: wire)
       let fixture = PolicyFixture(
         channel, connect, database, store, registry, time, address, prepared.group.loops[0])
       let result: Result<Void, any Error>

@@ -28,8 +28,7 @@ struct LimitSweepJob: Sendable {
   }
 
   private func sweep() async throws(DatabaseError) {
-    let idleSince = now().advanced(by: .zero - idle)
-    let removed = try await buckets.remove(idleSince: Timestamp(microseconds: idleSince.microseconds))
+    let removed = try await buckets.remove(idleFor: idle, at: Timestamp(microseconds: now().microseconds))
     // A day's grace, for copies whose clocks are behind.
     let old = try await counts.remove(before: now().advanced(by: .seconds(-86_400)))
     log.debug("idle limits removed", metadata: ["count": "\(removed)", "counts_of_past_days": "\(old)"])
