@@ -4,6 +4,7 @@ import OnboardingAPI
 import ParleyAPI
 import PostgreSQL
 import RPC
+import RPCClient
 import ServiceKit
 import TestParley
 import TestSupport
@@ -64,7 +65,7 @@ struct OnboardingRequestTests {
       let error = await #expect(throws: RPCError.self) {
         try await world.client.uploadRecording(options: OnboardingWorld.options(ana)) { requests in
           let head = RecordingHead(
-            uploadID: Self.text, contentType: "audio/mp4", size: 3, sha256: .init([UInt8](repeating: 1, count: 32)))
+            uploadID: Self.text, contentType: "audio/mp4", sha256: .init([UInt8](repeating: 1, count: 32)), size: 3)
           try await requests.write(.init(head: head, data: .init([1, 2, 3])))
         }
       }

@@ -94,7 +94,8 @@ struct OnboardingHTTPRoutes: Sendable {
   ) -> HTTPRoute {
     HTTPRoute(
       path, maximumBodyBytes: limit?.bytes,
-      tooLarge: (limit.map { .failure($0.refusal(OnboardingRefusal.domain)) } ?? .bodyTooLarge).secured,
+      tooLarge: (limit.map { HTTPServerResponse.failure($0.refusal(OnboardingRefusal.domain)) } ?? HTTPServerResponse.bodyTooLarge)
+        .secured,
       beginsAtHeaders: limit != nil, room: limit?.room ?? RequestLimit.room
     ) { request in
       guard request.method == method else { return .wrongMethod(allowed: method).secured }
