@@ -112,6 +112,7 @@ for name in "${names[@]}"; do
   fact "the list run has every library of $name (DF-01)" runs_with "$programs/parley-$name"
   fact "$name.env closes what is open in development" closed "$name"
   fact "the journal takes a line for each call of $name" whole_log "$name"
+  fact "$name is at its port of the list without any setting, and asked there (DF-05)" at_its_port "$name"
   fact "$name.env has every setting, with its default" deploy/settings.py "$programs/parley-$name" "deploy/$name.env"
 done
 # As at the start of a machine that has the accounts; only root may give files away.

@@ -8,6 +8,8 @@ internal import RPCServer
 public protocol Service: Sendable {
   /// The name in `parley-<name>`, `PARLEY_<NAME>_…` and its schema: lower-case letters and digits.
   static var name: String { get }
+  /// The port of ``StandardKeys/listen`` where nothing is said: each service of a host has its own, so that it is found without being told.
+  static var defaultPort: UInt16 { get }
   /// Its settings beside the standard ones. A key named like a standard key takes that one's place.
   static var configuration: [any ConfigurationKeyDeclaration] { get }
   /// What it serves over RPC, known without being built.
@@ -29,6 +31,8 @@ public protocol Service: Sendable {
 }
 
 extension Service {
+  /// One that the system chooses.
+  public static var defaultPort: UInt16 { 0 }
   /// No path has a limit of its own.
   public static var limits: [MethodLimit] { [] }
   /// No database.
@@ -43,7 +47,7 @@ extension Service {
   /// All of its settings: its own and the standard ones, with the defaults that hold for it.
   public static var keys: [any ConfigurationKeyDeclaration] {
     let needs = LargeRequestNeeds(largestRequests, besides: RPCServerConfiguration().maximumRequestBytes)
-    return configuration + StandardKeys.all(database: hasDatabase, needs.defaults)
+    return configuration + StandardKeys.all(database: hasDatabase, needs.defaults, port: defaultPort)
   }
 
   /// What is the matter with valid settings: the standard checks and the service's own.

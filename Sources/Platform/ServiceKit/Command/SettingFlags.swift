@@ -7,6 +7,12 @@ struct SettingFlags: ParsableArguments {
     help: ArgumentHelp("Sets a key for this run, as in --set log.level=debug. May be repeated.", valueName: "key=value"))
   var assignments: [String] = []
 
+  @Flag(
+    help: ArgumentHelp(
+      "Warns of variables that belong to no setting instead of refusing to start, as --environment-lenient true: for a return to an older version."
+    ))
+  var lenientEnvironment = false
+
   @Argument(
     parsing: .allUnrecognized,
     help: ArgumentHelp("The same as --key value or --key=value, as in --log-level debug.", valueName: "--key value"))
@@ -21,6 +27,7 @@ struct SettingFlags: ParsableArguments {
       }
       values[String(assignment[..<equals])] = String(assignment[assignment.index(after: equals)...])
     }
+    if lenientEnvironment { values[StandardKeys.lenientEnvironment.name] = "true" }
     var rest = others[...]
     while let flag = rest.popFirst() {
       guard flag.hasPrefix("--"), flag.count > 2 else { throw ValidationError("'\(flag)' is no setting: give --key value") }

@@ -52,7 +52,9 @@ struct EnvironmentSource: ConfigurationSource {
   func unknownVariables(besides others: [any ConfigurationKeyDeclaration]) -> [String] {
     let names = own.union(others.map { prefix + $0.variable })
     let known = names.union(names.map { $0 + "_FILE" })
-    return environment.keys.filter { $0.hasPrefix(prefix) && !known.contains($0) }.sorted()
+    return environment.keys.filter {
+      $0.hasPrefix(prefix) && !known.contains($0) && !ServiceLink.isOne($0.dropFirst(prefix.count), environment[$0] ?? "")
+    }.sorted()
   }
 
   private func find(_ variable: String) throws(SourceError) -> (text: String, source: String)? {

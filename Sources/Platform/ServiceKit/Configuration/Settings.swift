@@ -24,6 +24,8 @@ public struct Settings: Sendable {
   public let service: String
   /// Every key with its value, in the order of declaration.
   public let entries: [Entry]
+  /// Variables that begin as the service's do and belong to no key, where that is let pass (``StandardKeys/lenientEnvironment``).
+  let ignoredVariables: [String]
   private let values: [String: any Sendable]
 
   /// Finds a value for every key.
@@ -42,10 +44,13 @@ public struct Settings: Sendable {
     let keys = Self.withoutRepetition(keys)
     let prefix = Self.prefix(service)
     var problems: [ConfigurationError.Problem] = []
-    let flags = FlagSource(values: Self.resolve(flags, keys, prefix, &problems))
+    let flags = FlagSource(values: Self.resolve(flags, keys + [StandardKeys.lenientEnvironment], prefix, &problems))
     let variables = EnvironmentSource(environment, prefix: prefix, keys: keys)
-    problems += Self.strangers(variables.unknownVariables(besides: others + [StandardKeys.databaseAdminURL]), keys, prefix)
     let sources: [any ConfigurationSource] = [flags, variables]
+    let unknown = variables.unknownVariables(
+      besides: others + [StandardKeys.databaseAdminURL, StandardKeys.lenientEnvironment])
+    let isLenient = Self.isLenient(sources, prefix, keys, &problems)
+    if !isLenient { problems += Self.strangers(unknown, keys, prefix) }
     var entries: [Entry] = []
     for key in keys {
       do throws(ProblemFound) { entries.append(try Self.entry(key, prefix + key.variable, sources)) } catch {
@@ -55,6 +60,7 @@ public struct Settings: Sendable {
     guard problems.isEmpty else { throw ConfigurationError(problems) }
     self.service = service
     self.entries = entries
+    ignoredVariables = isLenient ? unknown : []
     values = Dictionary(uniqueKeysWithValues: entries.map { ($0.key.name, $0.value) })
   }
 
@@ -120,6 +126,19 @@ public struct Settings: Sendable {
     return values
   }
 
+  /// Whether unknown variables are let pass: asked for whichever keys are read, since every command meets the same environment.
+  private static func isLenient(
+    _ sources: [any ConfigurationSource], _ prefix: String, _ keys: [any ConfigurationKeyDeclaration],
+    _ problems: inout [ConfigurationError.Problem]
+  ) -> Bool {
+    let key = StandardKeys.lenientEnvironment
+    do throws(ProblemFound) { return try entry(key, prefix + key.variable, sources).value as? Bool ?? false } catch {
+      // Where it is among the keys it is told with them.
+      if !keys.contains(where: { $0.name == key.name }) { problems.append(error.problem) }
+      return false
+    }
+  }
+
   private static func strangers(
     _ variables: [String], _ keys: [any ConfigurationKeyDeclaration], _ prefix: String
   ) -> [ConfigurationError.Problem] {
@@ -128,7 +147,8 @@ public struct Settings: Sendable {
       let near = nearest(variable, known)
       return .init(
         key: nil, variable: variable, source: "the environment",
-        "there is no such setting" + (near.map { "; did you mean \($0)?" } ?? ""))
+        "there is no such setting" + (near.map { "; did you mean \($0)?" } ?? "")
+          + "; if it is one of a newer version, --lenient-environment lets it pass")
     }
   }
 

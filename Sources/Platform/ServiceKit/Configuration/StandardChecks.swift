@@ -20,13 +20,36 @@ enum StandardChecks {
       findings.append(
         .warning(StandardKeys.listen, "clear text on \(listen): tokens can be read on the way unless a proxy in front encrypts"))
     }
-    if settings[StandardKeys.adminListen] == nil {
-      findings.append(.warning(StandardKeys.adminListen, "not set: no metrics and no HTTP probes"))
+    findings += admin(settings)
+    findings += settings.ignoredVariables.map {
+      ConfigurationFinding(severity: .warning, key: $0, message: "there is no such setting in this version: it is ignored")
     }
     if settings[StandardKeys.trustedProxies].contains(where: { $0.length == 0 && !$0.bytes.isEmpty }) {
       findings.append(.warning(StandardKeys.trustedProxies, "trusts every address: any client can claim to be another"))
     }
     return findings
+  }
+
+  /// The admin page has no guard of its own: settings, addresses of clients, what runs.
+  private static func admin(_ settings: Settings) -> [ConfigurationFinding] {
+    guard let address = settings[StandardKeys.adminListen] else {
+      return [.warning(StandardKeys.adminListen, "not set: no metrics and no HTTP probes")]
+    }
+    if address.isLoopback { return [] }
+    guard settings[StandardKeys.adminExposed] else {
+      return [
+        .error(
+          StandardKeys.adminListen,
+          "expected an address on the loopback interface, got \(address); another one only where \(StandardKeys.adminExposed.name) is true"
+        )
+      ]
+    }
+    return [
+      .warning(
+        StandardKeys.adminListen,
+        "\(address): metrics, settings and open connections are shown, without any password, to whoever reaches it; keep others out by the network"
+      )
+    ]
   }
 
   private static func tls(_ settings: Settings) -> [ConfigurationFinding] {

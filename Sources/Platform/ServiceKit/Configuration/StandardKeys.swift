@@ -19,8 +19,16 @@ public enum StandardKeys {
     optional: "unix.group", "The group that owns those sockets; without it, the process's own.")
   /// Where metrics and probes are served.
   public static let adminListen = ConfigurationKey<SocketAddress?>(
-    optional: "admin.listen", check: { $0?.isLoopback == false ? "on the loopback interface" : nil },
-    "The loopback address for /metrics, /livez, /readyz and /healthz over plain HTTP/1.1.")
+    optional: "admin.listen",
+    "The address for /metrics, /livez, /readyz, /healthz and the admin page over plain HTTP/1.1; loopback, unless admin.exposed.")
+  /// Whether others may reach them.
+  public static let adminExposed = ConfigurationKey<Bool>(
+    "admin.exposed", default: false,
+    "Whether admin.listen may be an address that other machines reach, for the probes and the scraper of a pod.")
+  /// Whether a version may meet the settings of a newer one.
+  public static let lenientEnvironment = ConfigurationKey<Bool>(
+    "environment.lenient", default: false,
+    "Whether variables that belong to no setting are warned about instead of ending the start: for a return to an older version.")
   /// The database.
   public static let databaseURL = ConfigurationKey<String>(
     required: "database.url", isSecret: true, aliases: ["DATABASE_URL"],
@@ -108,13 +116,13 @@ public enum StandardKeys {
   /// All of them, in the order of documentation. Those of the database only where there is one.
   public static func all(database: Bool) -> [any ConfigurationKeyDeclaration] { all(database: database, .init()) }
 
-  /// The same, with the defaults of the limits as they are in a configuration.
-  static func all(database: Bool, _ limited: RPCServerConfiguration) -> [any ConfigurationKeyDeclaration] {
+  /// The same, with the defaults of the limits as they are in a configuration, and a port of the service's own.
+  static func all(database: Bool, _ limited: RPCServerConfiguration, port: UInt16 = 0) -> [any ConfigurationKeyDeclaration] {
     var keys: [any ConfigurationKeyDeclaration] = [
-      listen, unixMode, unixGroup, adminListen, trustedProxies, corsOrigins, maxRequestBytes, maxCallDuration, rateLimits,
-      addressPerMinute, addressBurst, reflection,
+      listen.defaulting(to: loopback(port: port)), unixMode, unixGroup, adminListen, adminExposed, trustedProxies, corsOrigins,
+      maxRequestBytes, maxCallDuration, rateLimits, addressPerMinute, addressBurst, reflection,
       outboundCAFile, outboundProxy, outboundTimeout, loops, copies, startTimeout, drainTimeout, stallThreshold, portFile,
-      logLevel, accessSampling,
+      logLevel, accessSampling, lenientEnvironment,
     ]
     keys += tls + telemetry + limits.map { $0.key(defaulting: limited) }
     if database { keys += [databaseURL, databaseOwnerURL, databasePool] as [any ConfigurationKeyDeclaration] }

@@ -77,6 +77,33 @@ struct ProcessTests {
     #expect(half.code == 78 && half.output.contains("must be set when tls.listen is"))
   }
 
+  @Test("A service starts among the variables of Kubernetes, with --lenient-environment among those of a newer version (PF-07)")
+  func othersVariables() async throws {
+    let links = ["PARLEY_DEMO_SERVICE_HOST": "10.0.0.1", "PARLEY_DEMO_PORT_8443_TCP_ADDR": "10.0.0.1"]
+    let process = try await DemoProcess.serving(environment: links)
+    process.signal(SIGTERM)
+    #expect(try await process.exitCode() == 0)
+    let newer = links.merging(["PARLEY_DEMO_OF_TOMORROW": "1"]) { $1 }
+    let refused = try await Self.run("serve", environment: newer)
+    #expect(refused.code == 78 && refused.output.contains("PARLEY_DEMO_OF_TOMORROW: there is no such setting"))
+    let lenient = try await DemoProcess.serving(["--lenient-environment"], environment: newer)
+    lenient.signal(SIGTERM)
+    #expect(try await lenient.exitCode() == 0)
+    #expect(lenient.log.contains("there is no such setting in this version") && lenient.log.contains("PARLEY_DEMO_OF_TOMORROW"))
+  }
+
+  @Test("The admin listener is reached by others where that was asked for, and the log warns of it (PF-08)")
+  func exposed() async throws {
+    let refused = try await Self.run("serve", "--admin-listen", "0.0.0.0:0")
+    #expect(refused.code == 78 && refused.output.contains("admin.listen"))
+    let process = try await DemoProcess.serving(["--admin-listen", "0.0.0.0:0", "--admin-exposed", "true"])
+    let port = try await process.port("admin")
+    #expect(try await DemoProcess.run(["curl", "-s", "-i", "http://127.0.0.1:\(port)/livez"]).output.contains("200"))
+    #expect(process.log.contains("whoever reaches it"))
+    process.signal(SIGTERM)
+    #expect(try await process.exitCode() == 0)
+  }
+
   @Test("A service with an unguarded method does not start: 70")
   func unguarded() async throws {
     let result = try await Self.run("serve", "--guarded=false")

@@ -14,6 +14,8 @@ public import ServiceKit
 public enum AuthService: Service {
   /// `auth`.
   public static let name = "auth"
+  /// As in `deploy/services`.
+  public static let defaultPort: UInt16 = 10_000
   /// The keys of all of its parts.
   public static let configuration: [any ConfigurationKeyDeclaration] =
     BrokerKeys.all + CloudKeys.all + AppKeys.all + AppleKeys.all + SigningKeyKeys.all + AccountKeys.all + AccountDataKeys.all

@@ -98,7 +98,7 @@ public enum BrokerKeys {
   // MARK: Standard keys with the original's names
 
   static let listen = ConfigurationKey<SocketAddress?>(
-    "listen", default: SocketAddress(.ipv4([127, 0, 0, 1], port: 10_000)),
+    "listen", default: SocketAddress(.ipv4([127, 0, 0, 1], port: AuthService.defaultPort)),
     aliases: [ConfigurationAlias("PORT") { "0.0.0.0:\($0)" }],
     "The address for gRPC and HTTP over clear-text HTTP/2 (h2c); port 0 lets the system choose. PORT=n is 0.0.0.0:n.")
   static let corsOrigins = StandardKeys.corsOrigins.aliased("CORS_ORIGIN")

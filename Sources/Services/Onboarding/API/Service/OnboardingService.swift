@@ -22,6 +22,8 @@ internal import Telemetry
 public enum OnboardingService: Service {
   /// `onboarding`.
   public static let name = "onboarding"
+  /// As in `deploy/services`.
+  public static let defaultPort: UInt16 = 10_010
   /// The keys of all of its parts.
   public static let configuration: [any ConfigurationKeyDeclaration] =
     AuthServiceKeys.all + OnboardingKeys.all + BlobKeys.all + JobKeys.all
