@@ -78,6 +78,32 @@ import WellKnown
     }
   }
 
+  @Test("Tokens are stopped and resumed for everybody and for one person, and what is stopped is listed (AF-02)")
+  func switches() async throws {
+    try await users.serve { place in
+      let (everybody, hash) = (String(repeating: "a", count: 32), "0123456789abcdef0123456789abcdef")
+      let all = try await parley(place, "admin", "broker", "stop", "--reason", "leaked")
+      #expect(all.output == "stopped * for everybody\n", "\(all.errors)")
+      let person = try await parley(
+        place, "admin", "broker", "stop", "speech", "--subject", "google:sub-ana", "--reason", "abuse")
+      #expect(person.output == "stopped speech for \(everybody)\n", "\(person.errors)")
+      let json = try await parley(place, "admin", "broker", "resume", "--subject", hash, "--reason", "found", "--json")
+      let found = try parsed(json.output)
+      #expect(found["stopped"]?.bool == false && found["subject_hash"]?.string == hash)
+      #expect(found["changed_by"]?.string == "spiffe://parley/operator")
+      #expect(
+        users.switches.asked.withLock { $0 } == [
+          .init(capability: "*", stopped: true, reason: "leaked"),
+          .init(capability: "speech", stopped: true, reason: "abuse", subject: "sub-ana"),
+          .init(capability: "*", stopped: false, reason: "found", subjectHash: hash),
+        ])
+      let table = try await parley(place, "admin", "broker", "switches")
+      let lines = table.output.split(separator: "\n")
+      #expect(lines.count == 4 && lines[1].hasPrefix("*") && lines[1].contains("everybody"), "\(table.errors)")
+      #expect(lines[3].contains(hash) && lines[3].contains("open"))
+    }
+  }
+
   @Test("The audit is listed as a table and as JSON, by what the options say")
   func audit() async throws {
     for number in 1...5 { users.add(number, at: 1_767_326_640 + Int64(number), "signed_in", note: number == 5 ? "a\nword" : "") }
@@ -127,6 +153,7 @@ import WellKnown
       (["admin", "user", "list"], "PARLEY_OPERATOR_CERTIFICATE"), (["audit"], "PARLEY_OPERATOR_CERTIFICATE"),
       (["admin", "user", "suspend", "x"], "--reason"), (["admin", "user", "sign-out", "x", "--reason", "y"], "--all"),
       (["admin", "user", "sign-out", "x", "--reason", "y", "--all", "--session", "z"], "--all"),
+      (["admin", "broker", "stop"], "--reason"), (["admin", "broker", "stop", "--subject", "ana", "--reason", "x"], "--subject"),
       (["admin", "user", "list", "--limit", "0"], "--limit"), (["audit", "--since", "yesterday"], "--since"),
       (["audit", "--follow", "--until", "2026-01-01"], "--follow"), (["admin", "user", "show", ""], "user"),
     ])

@@ -24,6 +24,7 @@ final class StubUsers: UserAdminService.Handlers {
   }
 
   let state = Mutex(State())
+  let switches = StubSwitches()
   /// Rises with each page of the audit that somebody asked for.
   let looks = Tally("looks at the audit")
 
@@ -108,6 +109,6 @@ final class StubUsers: UserAdminService.Handlers {
   func serve(_ body: (OperatorPlace) async throws -> Void) async throws {
     let group = try EventLoopGroup(count: 1, name: "users", blockingThreads: 1)
     defer { group.shutDown() }
-    try await OperatorPlace.serve([UserAdminService.routes(self)], on: group, body)
+    try await OperatorPlace.serve([UserAdminService.routes(self), BrokerAdminService.routes(switches)], on: group, body)
   }
 }

@@ -9,7 +9,7 @@ struct AdminCommand: AsyncParsableCommand {
       PARLEY_OPERATOR_KEY, else what 'make run' has made in this checkout. What is changed stays in the account's activity, with the \
       certificate's identity and --reason.
       """,
-    subcommands: [UserCommand.self, OperatedOnboardingCommand.self])
+    subcommands: [UserCommand.self, BrokerCommand.self, OperatedOnboardingCommand.self])
 }
 
 /// `parley admin user`: accounts and their sessions.
