@@ -4,6 +4,7 @@ import contextlib
 import functools
 import json
 import os
+import statistics
 import subprocess
 import tempfile
 
@@ -161,19 +162,28 @@ def measure_loops(options, programs: Programs, raw: dict) -> list[dict]:
 
 
 def measure_reads(options, programs: Programs, raw: dict) -> list[dict]:
+    """Client, server and database of both contestants have the same cores, which is all of them, and how busy those were is kept: a
+    database that has to share its core with one contestant's client alone measures that client."""
     folder = subprocess.run("printf '%s\\n' /usr/lib/postgresql/*/bin | sort -V | tail -n 1", shell=True, check=True,
                             capture_output=True, text=True).stdout.strip()
-    with servers.Database() as database, tempfile.NamedTemporaryFile("w", suffix=".sql") as script:
+    with servers.Database(core=None) as database, tempfile.NamedTemporaryFile("w", suffix=".sql") as script:
         script.write("\\set id random(1, 10000)\n\\startpipeline\n" + "select text from item where id = :id;\n" * 8 + "\\endpipeline\n")
         script.flush()
-        with servers.ours(programs.ours, database=database.url) as server:
-            def reads(requests: int) -> loads.Run:
+        with servers.ours(programs.ours, database=database.url, core=None) as server:
+            def reads(requests: int) -> tuple[float, list[int], float]:
                 check_replies(server, READ, ROW_MESSAGE, ROW_REPLY)
-                run = h2load(server, READ, ROW_MESSAGE, len(framed(ROW_REPLY)), requests=requests, connections=10, streams=100)
+                with loads.Cores() as cores:
+                    run = h2load(server, READ, ROW_MESSAGE, len(framed(ROW_REPLY)), requests=requests, connections=10, streams=100,
+                                 core=None)
                 check_replies(server, READ, ROW_MESSAGE, ROW_REPLY)
-                return run
+                return run.per_second, cores.percent, run.cpu_us
 
-            pgbench = lambda seconds: loads.pgbench(os.path.join(folder, "pgbench"), database.environment, script.name, seconds=seconds)
+            def pgbench(seconds: int) -> tuple[float, list[int]]:
+                binary = os.path.join(folder, "pgbench")
+                with loads.Cores() as cores:
+                    rate = loads.pgbench(binary, database.environment, script.name, seconds=seconds, core=None)
+                return rate, cores.percent
+
             reads(20_000)
             pgbench(1)
             mine, theirs = [], []
@@ -184,12 +194,19 @@ def measure_reads(options, programs: Programs, raw: dict) -> list[dict]:
                     else:
                         theirs.append(pgbench(3))
                 print(f"bench: one primary-key read: round {number + 1} of {options.rounds}", flush=True)
-    rate = Series("RPC/s", [run.per_second for run in mine])
-    queries = Series("queries/s", theirs)
-    raw["unary_pg_read"] = {"parley": rate.values, "pgbench": queries.values}
-    table("Unary with one primary-key read; pgbench: 8 clients, pipelines of 8",
-          [("parley", rate), ("pgbench", queries), ("parley", Series("us CPU/RPC", [run.cpu_us for run in mine]))])
-    return [result("unary_pg_read", rate, "higher", "pgbench_pipeline", queries, 0.70)]
+    rate, queries = Series("RPC/s", [run[0] for run in mine]), Series("queries/s", [run[0] for run in theirs])
+    ratios = Series("x pgbench, round by round", [ours[0] / other[0] for ours, other in zip(mine, theirs)])
+    cores = {"parley": [run[1] for run in mine], "pgbench": [run[1] for run in theirs]}
+    raw["unary_pg_read"] = {"parley": rate.values, "pgbench": queries.values, "cores_percent": cores}
+    table("Unary with one primary-key read; pgbench: 8 clients, pipelines of 8; all on all cores",
+          [("parley", rate), ("pgbench", queries), ("ratio", ratios), ("parley", Series("us CPU/RPC", [run[2] for run in mine]))]
+          + [(f"{name}, core {core}", Series("% busy", [run[core] for run in runs]))
+             for name, runs in cores.items() for core in range(len(runs[0]))])
+    said = result("unary_pg_read", rate, "higher", "pgbench_pipeline", queries, 0.70)
+    said["ratio_least"] = round(min(ratios.values), 3)
+    said["cores_percent"] = {name: [statistics.median(run[core] for run in runs) for core in range(len(runs[0]))]
+                             for name, runs in cores.items()}
+    return [said]
 
 
 # MARK: streams

@@ -200,10 +200,35 @@ def stream_load(program: str, server, kind: str, *, messages: int, connections: 
     return StreamRun(said["messages"], said["frames"], said["seconds"], cpu / 1e9, said["p50_us"])
 
 
-def pgbench(binary: str, environment: dict, script: str, *, seconds: int) -> float:
+class Cores:
+    """How busy each core of the machine was while something ran, whoever it was: in percent, and in seconds of both together."""
+
+    def __enter__(self):
+        self.began = self.read()
+        return self
+
+    def __exit__(self, *_):
+        self.percent, self.seconds = [], 0.0
+        for (busy, total), (busy_before, total_before) in zip(self.read(), self.began):
+            self.percent.append(round(100 * (busy - busy_before) / max(1, total - total_before)))
+            self.seconds += (busy - busy_before) / os.sysconf("SC_CLK_TCK")
+
+    @staticmethod
+    def read() -> list[tuple[int, int]]:
+        found = []
+        with open("/proc/stat") as file:
+            for line in file:
+                if re.match(r"cpu\d", line):
+                    # user, nice, system, idle, iowait, irq, softirq, steal; what guests used is in user already.
+                    times = [int(field) for field in line.split()[1:9]]
+                    found.append((sum(times) - times[3] - times[4], sum(times)))
+        return found
+
+
+def pgbench(binary: str, environment: dict, script: str, *, seconds: int, core: str | None = SERVER_CORE) -> float:
     """Queries per second of pgbench in pipeline mode: 8 clients, 8 queries deep."""
     result = subprocess.run(
-        on_core(SERVER_CORE, binary, "-n", "-M", "prepared", "-c", "8", "-j", "1", "-T", str(seconds), "-f", script),
+        on_core(core, binary, "-n", "-M", "prepared", "-c", "8", "-j", "1", "-T", str(seconds), "-f", script),
         capture_output=True, text=True, env={**os.environ, **environment}, timeout=seconds + 60)
     found = re.search(r"tps = ([\d.]+)", result.stdout)
     if result.returncode or not found or "number of failed transactions: 0 " not in result.stdout:

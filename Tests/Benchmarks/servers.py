@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import time
 
-from loads import SERVER_CORE, on_core
+from loads import LOAD_CORE, SERVER_CORE, on_core
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -189,9 +189,9 @@ def nghttpd(path: str, content: bytes) -> Server:
 
 
 class Database:
-    """A private cluster on the load's core, with a table of 10,000 rows; or a `durable` one, as in production, on both cores."""
+    """A private cluster with a table of 10,000 rows, on one core or (None) on all; or a `durable` one on all, as in production."""
 
-    def __init__(self, durable: bool = False):
+    def __init__(self, durable: bool = False, core: str | None = LOAD_CORE):
         self.durable = durable
         self.run("start")
         said = subprocess.run(["deploy/local/postgres.sh", "env", "--dir", "bench-durable" if durable else "bench-postgres"], cwd=TOP, check=True, capture_output=True, text=True)
@@ -201,11 +201,12 @@ class Database:
         self.url = values[2]
         if durable:
             return
-        folder = os.path.dirname(values[0])
-        with open(os.path.join(folder, "data/postmaster.pid")) as file:
-            postmaster = file.readline().strip()
-        # Children inherit it: the sessions that are opened from now on.
-        subprocess.run(["taskset", "-a", "-p", "-c", "1", postmaster], check=True, stdout=subprocess.DEVNULL)
+        if core:
+            folder = os.path.dirname(values[0])
+            with open(os.path.join(folder, "data/postmaster.pid")) as file:
+                postmaster = file.readline().strip()
+            # Children inherit it: the sessions that are opened from now on.
+            subprocess.run(["taskset", "-a", "-p", "-c", core, postmaster], check=True, stdout=subprocess.DEVNULL)
         self.sql("drop table if exists item; create table item (id bigint primary key, text text not null);"
                  "insert into item select n, lpad(n::text, 62, 'x') from generate_series(1, 10000) n; vacuum analyze item")
 
