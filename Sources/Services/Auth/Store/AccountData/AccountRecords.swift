@@ -38,7 +38,8 @@ struct AccountRecords: Sendable {
   /// Why what an operator stopped stays stopped.
   static let stopsKept = "Who was stopped does not get cloud tokens again by deleting an account. Under a salted hash."
   /// Why events of purchases stay.
-  static let eventsKept = "An event that comes again is known: its id and its type. Purchases that were handed on stay the other person's."
+  static let eventsKept =
+    "An event that comes again is known: its id and its type. Purchases that were handed on stay the other person's."
   /// Why the deletion itself is known.
   static let deletionsKept = "So that the receipt can be answered. Removed after a while."
 
