@@ -57,14 +57,15 @@ extension JobQueue {
   ///   - again: When the job is tried again; nil: it is dead.
   ///   - reason: Why it is dead.
   ///   - error: What happened.
+  ///   - deadline: Until when the database may take; nil: as long as it does for any statement.
   func fail(
-    _ run: JobRun, again: Duration?, reason: String, error: String
+    _ run: JobRun, again: Duration?, reason: String, error: String, deadline: MonotonicInstant? = nil
   ) async throws(DatabaseError) -> FailedRun {
     let now = now()
     let text: String? = try await database.value(
       """
       select \(fragment: schema).job_fail(\(now), \(run.id), \(run.lease), \(again.map { now.advanced(by: $0) }), \(reason), \(error))
-      """)
+      """, deadline: deadline)
     return text.flatMap(FailedRun.init) ?? .lost
   }
 

@@ -129,7 +129,7 @@ extension JobsMigration {
     -- Takes what is due, the first priority first, and leases it. A job whose last run never ended comes back when its lease is
     -- over, also with one attempt more than it may have: its new holder then buries it. Whoever claims is the taker of the kinds
     -- that it knows: what was held of them in this queue is let go, some at a time, and is due from now.
-    create or replace function \#(schema).job_claim(
+    create function \#(schema).job_claim_due(
       at timestamptz, until timestamptz, worker text, wanted_queue text, known_kinds text[], most integer
     ) returns table (
       id uuid, kind text, version integer, payload bytea, user_id uuid, attempt integer, max_attempts integer, run_lease bigint,
@@ -176,6 +176,35 @@ extension JobsMigration {
         get diagnostics taken = row_count;
         rest := rest - taken;
       end loop;
+    end $$;
+
+    -- Claims, where there is something to claim. An idle worker asks again and again: it is told so by a few looks into indexes, and
+    -- without planner settings of the function's own, which cost more than the looks. Each look is for the first row in the order of an
+    -- index, so that no plan for it reads the table, whatever is known of that when the plan is made.
+    create or replace function \#(schema).job_claim(
+      at timestamptz, until timestamptz, worker text, wanted_queue text, known_kinds text[], most integer
+    ) returns table (
+      id uuid, kind text, version integer, payload bytea, user_id uuid, attempt integer, max_attempts integer, run_lease bigint,
+      enqueued_at timestamptz, was_due_at timestamptz, steps integer
+    )
+    language plpgsql volatile
+    as $$
+    #variable_conflict use_column
+    begin
+      if exists (
+          select from unnest('{0,1,2,3}'::smallint[]) as level, lateral (
+            select j.due_at from \#(schema).job j
+            where j.queue = wanted_queue and j.priority = level and not j.held and j.kind = any(known_kinds)
+            order by j.due_at limit 1) as first
+          where first.due_at <= at)
+        or exists (
+          select from unnest(known_kinds) as known, lateral (
+            select j.due_at from \#(schema).job j where j.held and j.queue = wanted_queue and j.kind = known
+            order by j.due_at limit 1) as first)
+        or (select count(*) from \#(schema).job_taker t where t.kind = any(known_kinds)) < cardinality(known_kinds)
+      then
+        return query select * from \#(schema).job_claim_due(at, until, worker, wanted_queue, known_kinds, most);
+      end if;
     end $$;
     """#
   }

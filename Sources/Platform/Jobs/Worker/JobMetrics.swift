@@ -7,6 +7,7 @@ public final class JobMetrics: Sendable {
   private let registry: PrometheusRegistry
   private let known: Mutex<Set<String>>
   private let waits = Mutex<[String: PrometheusHistogram]>([:])
+  private let deaf = Mutex<[String: Int]>([:])
   private let series = Mutex<[String: (count: PrometheusCounter, seconds: PrometheusHistogram)]>([:])
 
   /// Counts in a registry.
@@ -65,6 +66,22 @@ public final class JobMetrics: Sendable {
       return made
     }
     histogram.record(duration.seconds)
+  }
+
+  /// A handler goes on though its run was given up.
+  func deafened(kind: String) { showDeaf(kind, 1) }
+
+  /// Such a handler has returned after all.
+  func returned(kind: String) { showDeaf(kind, -1) }
+
+  private func showDeaf(_ kind: String, _ change: Int) {
+    deaf.withLock { deaf in
+      deaf[kind, default: 0] += change
+      registry.gauge(
+        "parley_job_deaf_runs", help: "Handlers that go on though their runs were cancelled and given up, in this process.",
+        labels: [("kind", kind)]
+      ).set(deaf[kind] ?? 0)
+    }
   }
 
   func ended(_ outcome: RunOutcome, kind: String, after duration: Duration) {

@@ -41,7 +41,7 @@ public final class JobWorker: Sendable {
     self.log = log
     self.metrics = metrics
     self.chance = chance
-    roster = Roster(limit: settings.concurrency)
+    roster = Roster(settings)
     bell = Bell(on: loops.loops[0])
     finisher = WriteBatcher(on: loops.loops[0], items: 256) { runs throws(DatabaseError) in
       let lost = try await queue.finish(runs)
@@ -87,26 +87,29 @@ public final class JobWorker: Sendable {
 
   private func claim() async {
     var failures = 0
+    var turn = 0
     while !stops {
-      var mayBeMore = false
+      // What has taken all it may have room for, and may have more.
+      var full: [WorkerSettings.Queue] = []
       do throws(DatabaseError) {
-        for queue in settings.queues where !stops {
+        // Each queue goes first in its turn: where places are few, none has them all.
+        turn = (turn + 1) % max(1, settings.queues.count)
+        for queue in settings.queues[turn...] + settings.queues[..<turn] where !stops {
           let room = min(roster.room(in: queue), 256)
           guard room > 0 else { continue }
           let claimedAt = MonotonicInstant.now()
           let jobs = try await self.queue.claim(
             room, from: queue.name, kinds: handlers.kinds, as: settings.name, for: settings.lease)
           for job in jobs { start(job, queue: queue.name, leaseEnd: claimedAt.advanced(by: settings.lease)) }
-          if jobs.count == room { mayBeMore = true }
+          if jobs.count == room { full.append(queue) }
         }
         failures = 0
       } catch {
         failures += 1
         if failures == 1 { log.warning("no jobs can be claimed", metadata: ["cause": "\(error)"]) }
       }
-      let hasRoom = settings.queues.contains { roster.room(in: $0) > 0 }
       // Without room the end of a run rings.
-      if mayBeMore && hasRoom && failures == 0 { continue }
+      if failures == 0 && full.contains(where: { roster.room(in: $0) > 0 }) { continue }
       await bell.wait(atMost: settings.poll)
     }
   }
@@ -154,7 +157,10 @@ public final class JobWorker: Sendable {
     } else {
       end = await settle(run, handler, failure, recall)
     }
-    roster.leave(run)
+    guard roster.leave(run) else {
+      log.notice("a run that was given up has ended", metadata: ["job": "\(run.id)", "kind": "\(run.kind)"])
+      return metrics.returned(kind: run.kind)
+    }
     metrics.ended(end, kind: run.kind, after: MonotonicInstant.now().duration(since: began))
     bell.ring()
   }
@@ -223,15 +229,16 @@ public final class JobWorker: Sendable {
 
   // MARK: Signs of life
 
-  /// Prolongs leases, and cancels what has lost its own or takes too long.
+  /// Prolongs leases, cancels what has lost its own or takes too long, and gives up what does not even end then.
   private func beat() async {
     let pause = min(settings.heartbeat, .seconds(1))
     var next = MonotonicInstant.now().advanced(by: settings.heartbeat)
     while (try? await loops[0].sleep(for: pause)) != nil {
       roster.recall(roster.runs.filter(\.hasLostLease), because: .lost)
       roster.recall(roster.overdue(at: .now()), because: .timedOut)
+      for abandoned in roster.abandon(at: .now()) { await giveUp(abandoned) }
       guard MonotonicInstant.now() >= next else { continue }
-      let runs = roster.runs
+      let runs = roster.living(at: .now())
       let began = MonotonicInstant.now()
       next = began.advanced(by: settings.heartbeat)
       guard !runs.isEmpty else { continue }
@@ -246,6 +253,29 @@ public final class JobWorker: Sendable {
         next = began.advanced(by: pause)
       }
     }
+  }
+
+  /// Frees the job of a handler that is deaf to its cancellation. Its lease is not prolonged any more, so that without an answer from the
+  /// database the job is free when that is over.
+  private func giveUp(_ abandoned: Roster.Abandoned) async {
+    let run = abandoned.run
+    log.error(
+      "a handler does not stop when it is cancelled: its job goes on without it",
+      metadata: ["job": "\(run.id)", "kind": "\(run.kind)", "attempt": "\(run.attempt)"])
+    var end = RunOutcome.lost
+    if abandoned.recall == .timedOut, let handler = handlers.handlers[run.kind] {
+      let verdict = Verdict(JobError.leaseLost, run, handler.retry, isTimeout: true, chance: chance())
+      do throws(DatabaseError) {
+        let written = try await queue.fail(
+          run, again: verdict.again, reason: verdict.reason, error: verdict.error, deadline: soon)
+        end = written == .waits ? .failed : written == .dead ? .died : .lost
+      } catch {
+        log.warning("the end of a job cannot be written", metadata: ["job": "\(run.id)", "cause": "\(error)"])
+      }
+    }
+    metrics.ended(end, kind: run.kind, after: abandoned.after)
+    metrics.deafened(kind: run.kind)
+    bell.ring()
   }
 
   private func listen() async {
