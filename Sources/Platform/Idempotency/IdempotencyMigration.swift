@@ -1,5 +1,16 @@
+public import PostgreSQL
+
 /// The table of answers that are given again, in the schema of whoever keeps them.
 public enum IdempotencyMigration {
+  /// What is declared of the table.
+  public static let table = TableDeclaration(
+    "idempotency", bound: "the requests with a key of the last day", removedBy: [.task("idempotency sweep"), .deletion],
+    after: "24 hours, or what the method says",
+    personal: [
+      "user_id" as TableDeclaration.PersonalColumn, .hidden("key", "The client's own word for a request."),
+      .hidden("answer", "What was answered of what is handed out."),
+    ], others: "method request_hash claim lease_until status expires_at")
+
   /// Makes `<schema>.idempotency` for the serving role.
   ///
   /// - Parameters:

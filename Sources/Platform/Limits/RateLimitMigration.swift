@@ -1,5 +1,19 @@
+public import PostgreSQL
+
 /// The table of token buckets, in the schema of whoever has limits.
 public enum RateLimitMigration {
+  /// What is declared of the table.
+  ///
+  /// - Parameters:
+  ///   - task: Who removes idle buckets.
+  ///   - after: After how long.
+  public static func table(removedBy task: String, after: String) -> TableDeclaration {
+    TableDeclaration(
+      "rate_limit", bound: "those who have called of late: a full bucket needs no row", removedBy: [.task(task), .deletion],
+      after: after, personal: [.hidden("key", "A counter of calls, by account, session or address.")],
+      others: "tokens touched_at asked granted")
+  }
+
   /// Makes `<schema>.rate_limit` for the serving role.
   ///
   /// - Parameters:

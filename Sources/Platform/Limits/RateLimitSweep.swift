@@ -11,6 +11,18 @@ public struct RateLimitSweep: Sendable {
     self.database = database
   }
 
+  /// Removes the buckets that bear a person's name, whatever their limits: what is left of somebody whose account is deleted.
+  ///
+  /// - Returns: How many were removed.
+  public func removeAll(of user: UUID) async throws(DatabaseError) -> Int {
+    try await database.sweep(
+      """
+      delete from \(fragment: schema).rate_limit where key in (
+        select key from \(fragment: schema).rate_limit where key like '%:' || \(user)::text limit \(SweepBatch.size)
+        for update skip locked)
+      """)
+  }
+
   /// Removes all buckets that nobody has touched for so long, batch by batch. Several copies may sweep at once: rows in use are
   /// skipped. A clock that is ahead of the database's removes none that is not idle by that one.
   ///

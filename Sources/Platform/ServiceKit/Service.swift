@@ -18,6 +18,8 @@ public protocol Service: Sendable {
   static var limits: [MethodLimit] { get }
   /// The steps of its schema; empty for a service without a database.
   static var migrations: [Migration] { get }
+  /// What is declared of the tables of its schema; empty for a service without a database.
+  static var tables: [TableDeclaration] { get }
   /// Of its requests that may be larger than `maxRequestBytes`, the bytes of the largest, by the room in which they wait
   /// (``RPC/RequestLimit``). What limits of memory need follows from it; nothing larger can be served.
   static var largestRequests: [String: Int] { get }
@@ -37,6 +39,8 @@ extension Service {
   public static var limits: [MethodLimit] { [] }
   /// No database.
   public static var migrations: [Migration] { [] }
+  /// No tables.
+  public static var tables: [TableDeclaration] { [] }
   /// No request is larger than others.
   public static var largestRequests: [String: Int] { [:] }
   /// Nothing is the matter.

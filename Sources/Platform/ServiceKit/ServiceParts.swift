@@ -61,13 +61,16 @@ public struct ServiceParts: Sendable {
 public struct BackgroundJob: Sendable {
   /// What logs call it.
   public let name: String
+  /// The parts of its work, where it has any, as declarations of tables name them.
+  public let tasks: [String]
   /// Runs until it is cancelled. Throwing anything but `CancellationError` before that ends the process with exit code 70;
   /// returning is fine for a job that has done its work.
   public let run: @Sendable () async throws -> Void
 
-  /// Names a job.
-  public init(_ name: String, _ run: @escaping @Sendable () async throws -> Void) {
+  /// Names a job, and the parts of its work.
+  public init(_ name: String, tasks: [String] = [], _ run: @escaping @Sendable () async throws -> Void) {
     self.name = name
+    self.tasks = tasks
     self.run = run
   }
 }

@@ -16,6 +16,8 @@ public final class ServiceInstance: Sendable {
   public let health: HealthStatus
   /// The loops that it runs on.
   public let loops: EventLoopGroup
+  /// What runs beside the server, by name: background jobs, and their parts as `job: part`.
+  public let maintenance: Set<String>
   let liveness: LoopLiveness
   private let lag: LoopLag
   private let settings: Settings
@@ -123,6 +125,7 @@ public final class ServiceInstance: Sendable {
     let renewal = certificates.map { certificates in
       BackgroundJob("certificates") { try await certificates.run(on: pool) }
     }
+    maintenance = Set(parts.jobs.flatMap { job in [job.name] + job.tasks.map { "\(job.name): \($0)" } })
     jobs = NestedJobs(parts.jobs + [renewal].compactMap(\.self))
     running = RunningServer(server, health, drainingWithin: settings[StandardKeys.drainTimeout], log)
     health.started()

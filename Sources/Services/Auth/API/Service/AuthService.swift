@@ -29,6 +29,8 @@ public enum AuthService: Service {
     ] + Billing.services
   /// The schema `auth`.
   public static let migrations: [Migration] = AuthMigrations.all
+  /// Their ends, and what of them is a person's.
+  public static let tables: [TableDeclaration] = AuthMigrations.tables
 
   /// What an operator should know about the settings.
   public static func check(_ settings: Settings) -> [ConfigurationFinding] {

@@ -100,7 +100,10 @@ extension AccountDataStore {
         "delete from auth.subscription_snapshot where user_id = \(user)",
         "delete from auth.customer_lookup where user_id = \(user)",
         "delete from auth.provider_grant where user_id = \(user)", "delete from auth.idempotency where user_id = \(user)",
-        "delete from auth.rate_limit where key = any(\(LimitKey.all(of: person.user).map(\.text)))",
+        """
+        delete from auth.rate_limit where key = any(\((LimitKey.all(of: person.user) + person.subjects.map(LimitKey.user)).map(\.text)))
+          or key in (select 'refresh:' || id from auth.session where user_id = \(user))
+        """,
       ] + AccountWorkStore.removeExports(of: person.user))
     return [
       AccountWork.Count("accounts", deleted: Int64(changed[0])),

@@ -3,6 +3,7 @@ internal import Blobs
 internal import EventLoop
 internal import Idempotency
 internal import Jobs
+internal import Limits
 internal import Logging
 internal import OnboardingDomain
 internal import OnboardingStore
@@ -117,7 +118,8 @@ struct OnboardingParts: Sendable {
     )
     own = OwnOnboardingData(
       database: database, store: OnboardingDataStore(database), recordings: recordings, voices: voiceStore,
-      submissions: submissions, kept: IdempotencyStore(schema: "onboarding", database), blobs: blobs, jobs: jobs.queue,
+      submissions: submissions, kept: IdempotencyStore(schema: "onboarding", database),
+      limits: RateLimitSweep(schema: "onboarding", database), blobs: blobs, jobs: jobs.queue,
       pipeline: pipeline,
       now: now)
     demo = DemoOffer(
@@ -154,7 +156,8 @@ struct OnboardingParts: Sendable {
       BackgroundJob("onboarding watchers") { [hub, database, loop, log] in
         try await hub.look(SubmissionStore(database), on: loop, log)
       },
-      BackgroundJob("onboarding sweep") { [tending, listeners, strangeListeners, receivers, blocking] in
+      BackgroundJob("onboarding sweep", tasks: TendingPart.allCases.map(\.rawValue)) {
+        [tending, listeners, strangeListeners, receivers, blocking] in
         do { try await tending.run() } catch {
           // Off the loop, since it waits for the threads.
           try? await blocking.run {

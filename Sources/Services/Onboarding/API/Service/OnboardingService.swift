@@ -43,6 +43,8 @@ public enum OnboardingService: Service {
   public static let limits = [OnboardingHTTPRoutes.Limits.listening, OnboardingHTTPRoutes.Limits.analysing]
   /// The schema `onboarding`.
   public static let migrations: [Migration] = OnboardingMigrations.all
+  /// Their ends, and what of them is a person's.
+  public static let tables: [TableDeclaration] = OnboardingMigrations.tables
 
   /// What an operator should know about the settings.
   public static func check(_ settings: Settings) -> [ConfigurationFinding] {

@@ -2,6 +2,7 @@ internal import Blobs
 internal import Idempotency
 internal import JSON
 internal import Jobs
+internal import Limits
 internal import OnboardingDomain
 internal import OnboardingStore
 internal import PostgreSQL
@@ -15,6 +16,7 @@ struct OwnOnboardingData: AccountDataHolding {
   let voices: VoiceStore
   let submissions: SubmissionStore
   let kept: IdempotencyStore
+  let limits: RateLimitSweep
   let blobs: any BlobStore
   let jobs: JobQueue
   let pipeline: SubmissionPipeline
@@ -63,6 +65,7 @@ struct OwnOnboardingData: AccountDataHolding {
     try await store.deletePieces(user)
     let counts = try await database.transaction { transaction in try await store.delete(user, in: transaction) }
     _ = try await kept.removeAll(of: user)
+    _ = try await limits.removeAll(of: user)
     _ = try await blobs.deleteAll(of: user)
     try await deleteVoices(of: user)
     let held = try await report(of: user).filter { OnboardingDataStore.staying.contains($0.kind) }
