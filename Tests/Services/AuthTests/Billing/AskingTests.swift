@@ -55,6 +55,47 @@ struct AskingTests {
     }
   }
 
+  @Test("What an event wants to know when all have been asked enough waits for its turn, and costs no attempt (AF-04)")
+  func waiting() async throws {
+    let limits = ["PARLEY_AUTH_REVENUECAT_PER_MIN": "60", "PARLEY_AUTH_REVENUECAT_BURST": "1"]
+    try await BillingFixture.with(settings: limits) { billing in
+      for (number, user) in [Self.ana, Self.ben].enumerated() {
+        billing.revenueCat.know([user.description], entitlements: [("pro", "monthly", billing.at(9000))])
+        _ = try await billing.post(billing.event("E\(number)", "RENEWAL", at: billing.now, of: [user.description]))
+      }
+      try await eventually {
+        let waiting = try? await billing.database.value(
+          "select count(*) from auth.entitlement where reread_due_at is not null and reread_attempts = 0", as: Int64.self)
+        return waiting == 1 && billing.revenueCat.asked.count == 1
+      }
+      // A call finds the bucket as empty, and is told when to come back.
+      let refused = await #expect(throws: RPCError.self) { try await billing.sync(Self.ana) }
+      #expect(refused?.code == .unavailable && refused?.reason == "ENTITLEMENT_UNAVAILABLE" && refused?.retryAfter == .seconds(1))
+      billing.clock.advance(by: .seconds(1))
+      try await billing.settled()
+      #expect(Set(billing.revenueCat.asked) == [Self.ana.description, Self.ben.description])
+    }
+  }
+
+  @Test("The pause after a no doubles up to 15 minutes, after a failure up to one, and a longer first one stays (AF-04)")
+  func pauses() {
+    let now = BillingHistoryTests.start
+    func pauses(_ first: Duration, failing: Bool) -> [Int64] {
+      var pause = AskingPause()
+      return (0..<10).map { _ in
+        pause = pause.next(at: now, hasFailed: failing, first: first)
+        return pause.endsAt.map { $0.duration(since: now).components.seconds } ?? -1
+      }
+    }
+    #expect(pauses(.seconds(5), failing: false) == [5, 10, 20, 40, 80, 160, 320, 640, 900, 900])
+    #expect(pauses(.seconds(5), failing: true) == [5, 10, 20, 40, 60, 60, 60, 60, 60, 60])
+    #expect(pauses(.seconds(1200), failing: true) == [Int64](repeating: 1200, count: 10))
+    #expect(pauses(.zero, failing: false) == [Int64](repeating: 0, count: 10))
+    let pause = AskingPause(attempts: .max, endsAt: now.advanced(by: .seconds(1)))
+    #expect(pause.next(at: now, hasFailed: false, first: .seconds(5)).endsAt == now.advanced(by: .seconds(900)))
+    #expect(pause.wait(at: now) != nil && pause.wait(at: now.advanced(by: .seconds(1))) == nil)
+  }
+
   @Test("B-55: a payer whose first id is a UUID of another system is let in, and the customer is theirs alone (AF-10)")
   func foreign() async throws {
     try await BillingFixture.with { billing in

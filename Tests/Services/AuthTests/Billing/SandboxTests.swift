@@ -47,4 +47,22 @@ struct SandboxTests {
       #expect(paid.isEntitled && paid.productID == "yearly" && paid.expiresAt?.seconds == billing.at(5000).seconds)
     }
   }
+
+  @Test("B-50: a setting opens the service to purchases of a sandbox, and says so at the start and in the check (AF-03)")
+  func counted() async throws {
+    let name = "PARLEY_AUTH_REVENUECAT_SANDBOX"
+    try await BillingFixture.with(settings: [name: "true"]) { billing in
+      Self.buy(billing)
+      for user in [Self.ana, Self.ben] {
+        let checked = try await billing.check(user)
+        #expect(checked.isEntitled)
+      }
+      #expect(billing.log.all.contains { $0.hasPrefix("warning PURCHASES OF A STORE'S SANDBOX COUNT") })
+    }
+    for (value, warnings) in [("true", 1), ("false", 0)] {
+      let settings = try Settings(
+        service: "auth", keys: Billing.configuration, environment: ["PARLEY_AUTH_REVENUECAT_API_KEY": "sk", name: value])
+      #expect(Billing.check(settings).filter { $0.key == "revenuecat.sandbox" && $0.severity == .warning }.count == warnings)
+    }
+  }
 }
