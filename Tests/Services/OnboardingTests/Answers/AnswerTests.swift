@@ -60,6 +60,48 @@ struct AnswerTests {
     }
   }
 
+  @Test("JOB-M9: all 45 answers of a record are taken one by one, sent again they change nothing, and all of them are complete")
+  func allOneByOne() async throws {
+    try await OnboardingWorld.with { world in
+      let ana = try await world.signIn("ana")
+      let options = OnboardingWorld.options(ana)
+      let record = try OnboardingWorld.record(voices: 3)
+      let steps = record.responses.keys.compactMap { Int32($0) }.sorted()
+      #expect(steps == Array(1...45))
+      for (index, step) in steps.enumerated() {
+        let saved = try await world.client.saveAnswer(.init(step: step, answer: record.responses["\(step)"]), options: options)
+        #expect(saved == .init(answered: Int32(index + 1), isSuperseded: false), "step \(step)")
+      }
+      func rows() async throws -> String? {
+        try await world.value(
+          """
+          select md5(string_agg(md5(row_to_json(a)::text), '' order by step)) from (
+            select step, type, value, recording, fields, answered_at, duration_seconds, audio_size, audio_format, voice_uri
+            from onboarding.answer) as a
+          """)
+      }
+      let kept = try await rows()
+      // An app that went away in the middle goes on where it was, or begins anew: both come to the same.
+      for step in steps.reversed() {
+        let again = try await world.client.saveAnswer(.init(step: step, answer: record.responses["\(step)"]), options: options)
+        #expect(again.answered == 45)
+      }
+      #expect(try await rows() == kept)
+      #expect(try await world.value("select count(*) from onboarding.answer", as: Int64.self) == 45)
+      #expect(try await world.value("select count(*) from onboarding.recording", as: Int64.self) == 3)
+      let read = try await world.client.getProgress(options: options).state
+      #expect(read?.totalResponses == 45)
+      for (step, answer) in record.responses where answer.type != "voice" {
+        #expect(read?.responses[step]?.value?.kind == answer.value?.kind, "step \(step)")
+      }
+      let complete = try await world.client.complete(.init(state: record), options: options)
+      #expect(complete.totalSteps == 45 && complete.filesProcessed == 3 && complete.submission?.stage == .done, "\(complete)")
+      #expect(
+        try await world.value("select count(*) from onboarding.recording", as: Int64.self) == 3,
+        "what was there is not kept twice")
+    }
+  }
+
   @Test("An answer out of its bounds is refused with its field, whichever way it comes, and nothing of it is kept")
   func bounds() async throws {
     try await OnboardingWorld.with { world in

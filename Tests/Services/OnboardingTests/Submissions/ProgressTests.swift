@@ -9,6 +9,7 @@ import ParleyAPI
 import PostgreSQL
 import RPC
 import RPCClient
+import Synchronization
 import TestParley
 import TestSandbox
 import TestSupport
@@ -64,6 +65,39 @@ struct ProgressTests {
       }
       #expect(foreign?.code == .notFound && foreign?.reason == "SUBMISSION_NOT_FOUND")
     }
+  }
+
+  @Test("O-40, JOB-M12: a stream that the end of a process broke goes on behind its place, at another process, without a gap")
+  func restarted() async throws {
+    let before = Mutex<[WatchSubmissionResponse]>([])
+    try await OnboardingWorld.restarting(doing: [
+      { world in
+        let ana = try await world.signIn("ana")
+        // Two of three are written down before the process ends.
+        try await world.sandbox.control(
+          .post, "hold", ["path": "/openai/v1/audio/transcriptions", "count": 1, "skip": 2])
+        _ = try await world.client.complete(
+          .init(state: try OnboardingWorld.record(voices: 3), wait: .init()), options: OnboardingWorld.options(ana))
+        try await world.sandbox.awaitHeld(1)
+        // received, storing 0 to 3, transcribing 0 to 2.
+        let told = try await Self.course(world, ana, upTo: 8)
+        #expect(told.last?.submission.map { "\($0.stage) \($0.done)/\($0.total)" } == "transcribing 2/3", "\(told)")
+        before.withLock { $0 = told }
+      },
+      { world in
+        try await world.sandbox.control(.delete, "hold")
+        let ana = try await world.signIn("ana")
+        let told = before.withLock { $0 }
+        for place in [1, 5, told.count] {
+          let rest = try await Self.course(world, ana, after: told[place - 1].submission?.position ?? "")
+          let all = Array(told.prefix(place)) + rest
+          let id = told[0].submission?.id ?? ""
+          #expect(all.compactMap(\.submission?.position) == (1...13).map { "\(id):\($0)" }, "behind \(place)")
+          #expect(Array(all.prefix(told.count)) == told, "what was told before is told the same")
+          #expect(rest.last?.submission?.stage == .done)
+        }
+      },
+    ])
   }
 
   @Test("O-30, O-35, JOB-M11: silence, too little and a failure are told apart, and none of them is text in an answer")
