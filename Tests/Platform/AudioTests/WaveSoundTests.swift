@@ -140,7 +140,7 @@ import Testing
       let facts = try await AudioProbe(nowhere).facts(of: spoken, as: .wav)
       let decoded = try await SilenceGate(studio.tools).judge(
         try await studio.spoken(as: "float.wav", ["-c:a", "pcm_f32le"]), as: .wav)
-      for arguments in [[], ["-ac", "2"], ["-c:a", "pcm_u8"], ["-c:a", "pcm_s24le"], ["-c:a", "pcm_s32le"]] as [[String]] {
+      for arguments in [[], ["-c:a", "pcm_u8"], ["-c:a", "pcm_s24le"], ["-c:a", "pcm_s32le"]] as [[String]] {
         let bytes = try await studio.spoken(as: "plain.wav", arguments)
         let report = try await SilenceGate(nowhere).inspect(try AudioFile(bytes, as: .wav))
         #expect(
