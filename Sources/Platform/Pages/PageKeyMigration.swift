@@ -1,3 +1,5 @@
+public import PostgreSQL
+
 /// The table with the key of page tokens, in the schema of whoever has lists.
 public enum PageKeyMigration {
   /// Makes `<schema>.page_key` for the serving role.
@@ -25,4 +27,8 @@ public enum PageKeyMigration {
     end $$;
     """#
   }
+
+  /// What is declared of the table.
+  public static let table = TableDeclaration(
+    "page_key", bound: "one row", removedBy: [.nobody], after: "never", others: "is_only key")
 }

@@ -1,6 +1,7 @@
 internal import Idempotency
 internal import Jobs
 internal import Limits
+internal import Pages
 public import PostgreSQL
 
 extension AuthMigrations {
@@ -9,14 +10,14 @@ extension AuthMigrations {
     accounts + sessions + broker + billing + accountWork + JobsMigration.tables() + [
       IdempotencyMigration.table,
       RateLimitMigration.table(removedBy: "limit sweep", after: "half an hour after the last call (`rateCleanupMins`)"),
-      .migrations,
+      PageKeyMigration.table, .migrations,
     ]
 
   private static let accounts = [
     TableDeclaration(
       "account", bound: "the people who have signed in", removedBy: [.deletion], after: "with the account",
       personal: [
-        "user_id", "name", "email", .hidden("suspension_reason", "An operator's words."),
+        "user_id", "name", "email", "suspension_reason",
       ],
       others: """
         app provider email_is_verified email_is_private created_at suspended_at suspended_by deleting_at email_is_forwarded email_told_at
@@ -38,7 +39,7 @@ extension AuthMigrations {
       after: "never: an audit. What says who it was and from where goes with the account",
       personal: [
         .kept("user_id", "What was done with an account stays provable."), .kept("session_id", "Likewise."), "client_address",
-        "request_id", .hidden("note", "An operator's words."),
+        "request_id", "note",
       ], others: "id at app action outcome reason actor"),
   ]
 
@@ -73,7 +74,8 @@ extension AuthMigrations {
       after: "when its last token is worthless",
       others: "generation key_id created_at activates_at public_key sealed_private_key sealed_with"),
     TableDeclaration(
-      "refresh_pepper", bound: "one row", removedBy: [.nobody], after: "never", others: "is_only pepper"),
+      "refresh_pepper", bound: "the active one, the next and those of late", removedBy: [.task("refresh peppers")],
+      after: "when no refresh token of it can live", others: "generation created_at activates_at sealed_pepper sealed_with"),
   ]
 
   private static let broker = [
@@ -92,10 +94,12 @@ extension AuthMigrations {
     TableDeclaration(
       "subject_salt", bound: "one row", removedBy: [.nobody], after: "never", others: "is_only salt"),
     TableDeclaration(
-      "kill_switch", bound: "one row for each capability", removedBy: [.nobody], after: "never",
+      "kill_switch", bound: "one row for each capability, and for each person that an operator stops", removedBy: [.nobody],
+      after: "never", personal: [.hidden("subject_hash", "A salted hash.", kept: stopped)],
       others: "capability is_stopped reason changed_at changed_by"),
     TableDeclaration(
       "kill_switch_change", bound: "what operators do by hand", removedBy: [.nobody], after: "never: an audit",
+      personal: [.hidden("subject_hash", "A salted hash.", kept: stopped)],
       others: "id capability is_stopped reason changed_at changed_by"),
   ]
 
@@ -105,7 +109,7 @@ extension AuthMigrations {
       personal: ["user_id", "management_url", "customer_id"],
       others: """
         product_id ends_at grace_until is_trial has_billing_issue will_renew checked_at asked_at snapshot_at reread_due_at reread_wanted_at \
-        reread_attempts
+        reread_attempts ask_attempts ask_pause_until ask_has_failed
         """),
     TableDeclaration(
       "subscription_snapshot", bound: "one row for each account and product", removedBy: [.deletion], after: "with the account",
@@ -117,13 +121,15 @@ extension AuthMigrations {
       "webhook_event", bound: "what RevenueCat posts: a few for each subscription in a month", removedBy: [.nobody],
       after: "never: an event that comes again years later is known. The body goes with the account",
       personal: [
-        .hidden("customers", purchase, kept: purchase), .hidden("transferred_from", purchase, kept: purchase),
-        .hidden("transferred_to", purchase, kept: purchase), .hidden("all_customers", purchase, kept: purchase),
-        .hidden("body", "As it was posted; the export has what was read of it."),
+        "customers", "transferred_from", "transferred_to", .hidden("all_customers", "The three above together."), "body",
       ],
       others: """
         event_id type is_sandbox occurred_at received_at product_id entitlements expires_at grace_until period reason
         """),
+    TableDeclaration(
+      "forgotten_customer", bound: "one row for each RevenueCat customer of an account that was deleted", removedBy: [.nobody],
+      after: "never: subscriptions renew for years after the account is gone",
+      personal: [.hidden("hash", "A hash.", kept: "So that nothing that comes later is kept of the person.")], others: ""),
   ]
 
   private static let accountWork = [
@@ -152,6 +158,6 @@ extension AuthMigrations {
 
   private static let told = "So that each device is told why it was signed out."
   private static let secret = "A hash of a secret of the device."
-  private static let purchase = "Purchases are accounted for, by RevenueCat's ids."
+  private static let stopped = "Whoever was stopped does not get cloud tokens again by deleting the account."
   private static let receipt = "So that the receipt of the deletion can be answered."
 }

@@ -1,6 +1,7 @@
 internal import Idempotency
 internal import Jobs
 internal import Limits
+internal import Pages
 public import PostgreSQL
 
 extension OnboardingMigrations {
@@ -8,7 +9,8 @@ extension OnboardingMigrations {
   public static let tables: [TableDeclaration] =
     answers + submissions + identity + JobsMigration.tables() + [
       IdempotencyMigration.table,
-      RateLimitMigration.table(removedBy: "rate limit sweep", after: "a day after the last call"), .migrations,
+      RateLimitMigration.table(removedBy: "rate limit sweep", after: "a day after the last call"),
+      PageKeyMigration.table, .migrations,
     ]
 
   private static let answers = [
@@ -37,27 +39,37 @@ extension OnboardingMigrations {
       after: "7 days after its last piece (`upload.retention`)", personal: ["user_id", "upload_id", "digest"],
       others: "size media_type received stage_id completed_at touched_at"),
     TableDeclaration(
-      "anonymous_record_lookup", bound: "calls by address and minute, for their time",
+      "anonymous_record_lookup", bound: "the bytes of all together (`anonymous.maxBytes`)",
       removedBy: [.use, .task("onboarding sweep: anonymous")], after: "30 days (`anonymous.retention`): nobody knows whose it is",
-      others: "key_hash record expires_at"),
+      others: "key_hash record expires_at part size"),
+    TableDeclaration(
+      "anonymous_size", bound: "sixteen rows", removedBy: [.nobody], after: "never", others: "part bytes"),
   ]
 
   private static let submissions = [
     TableDeclaration(
-      "submission", bound: "what people send in, by the limits of calls", removedBy: [.deletion], after: "with the account",
+      "submission", bound: "the newest of each account, and what the limits of calls let through in 90 days",
+      removedBy: [.task("onboarding sweep: superseded_submissions"), .deletion],
+      after: "90 days after a newer one (`submission.retention`); the newest with the account",
       personal: [
         "user_id", "name", "zone", "device", .hidden("idempotency_key", "The client's own word."),
         .hidden("content_hash", "A hash of what is handed out."),
       ],
       others: """
-        id number stage call_start call_minutes answers recordings retry_round created_at updated_at done_at renewals renewed_at rests_until
+        id number stage call_start call_minutes answers recordings retry_round created_at updated_at done_at renewals renewed_at rests_until \
+        superseded_at course_pruned_at
         """),
     TableDeclaration(
-      "submission_warning", bound: "some rows for each submission", removedBy: [.deletion], after: "with the account",
+      "submission_warning", bound: "some rows for each submission", removedBy: [.use, .deletion], after: "with the submission",
       personal: ["user_id", "message"], others: "submission_id step reason"),
     TableDeclaration(
-      "submission_event", bound: "some rows for each submission", removedBy: [.deletion], after: "with the account",
+      "submission_event", bound: "some rows for each submission",
+      removedBy: [.task("onboarding sweep: submission_events"), .deletion],
+      after: "90 days after the work ended (`submission.retention`), but for the last two",
       personal: ["user_id"], others: "submission_id sequence stage done total step at"),
+    TableDeclaration(
+      "effect", bound: "one row for each account and effect", removedBy: [.deletion], after: "with the account",
+      personal: ["user_id"], others: "name at"),
     TableDeclaration(
       "work", bound: "one row for each account", removedBy: [.deletion], after: "with the account", personal: ["user_id"],
       others: "job_id run_lease"),
@@ -92,7 +104,8 @@ extension OnboardingMigrations {
     TableDeclaration(
       "expected_voice", bound: "the calls to the provider that were cut", removedBy: [.use, .task("onboarding sweep: expected")],
       after: "15 minutes, or longer while the provider does not answer",
-      personal: [.kept("user_id", atProvider), .kept("key", atProvider)], others: "since until unwanted_since"),
+      personal: [.kept("user_id", atProvider), .kept("key", atProvider), .kept("kept_voice", atProvider)],
+      others: "since until unwanted_since attempts"),
   ]
 
   private static let atProvider = "So that what the provider has is deleted there, too."
