@@ -38,7 +38,7 @@ struct StreamedRecordingTests {
       _ = try await PieceUpload(name: "upload-0123456789", bytes: bytes, type: "audio/wav", pieces: [1 << 20]).send(
         world, as: ana)
       let blobs = try await FileBlobStore(in: world.folder, pool: world.parley.loops.blocking)
-      try await world.parley.withDatabase { database in
+      try await world.parley.withDatabase { (database: Database) async throws -> Void in
         let desk = RecordingDesk(database: database, recordings: RecordingStore(database), blobs: blobs)
         func heard(_ range: Range<Int64>, _ meanwhile: () async throws -> Void = {}) async throws -> [UInt8] {
           let recording = try await desk.recording(Hexadecimal.text(SHA256.digest(bytes)), of: user)
@@ -61,7 +61,7 @@ struct StreamedRecordingTests {
       let path = "/onboarding/recordings/\(Hexadecimal.text(SHA256.digest(bytes)))"
       #expect(try await world.send(.get, path, as: ana).body == bytes)
       // What is gone is said before anything is sent.
-      try await world.parley.withDatabase { _ in _ = try await blobs.deleteAll(of: user) }
+      try await blobs.deleteAll(of: user)
       #expect(try await world.send(.get, path, as: ana).status == 404)
     }
   }

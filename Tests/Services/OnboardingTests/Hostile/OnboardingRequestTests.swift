@@ -1,3 +1,4 @@
+import AuthDomain
 import EventLoop
 import MessagesCore
 import OnboardingAPI

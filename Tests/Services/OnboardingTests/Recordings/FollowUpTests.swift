@@ -1,6 +1,7 @@
 import AuthDomain
 import EventLoop
 import JOSE
+import JSON
 import MessagesCore
 import Outbound
 import ParleyAPI
