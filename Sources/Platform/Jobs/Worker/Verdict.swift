@@ -59,7 +59,7 @@ struct Verdict {
       switch error.category {
       // Away, too slow, too busy, or the loser against another transaction: nothing that the job has done.
       case .unavailable, .deadlineExceeded, .resourceExhausted, .aborted: return Outage()
-      case .alreadyExists, .cancelled, .internal: return nil
+      case .alreadyExists, .cancelled, .invalidArgument, .internal: return nil
       }
     default: return nil
     }
