@@ -1,4 +1,4 @@
-public import OnboardingDomain
+internal import OnboardingDomain
 public import PostgreSQL
 
 /// The parts of the work on a submission, each one statement: what was done to a recording, the warning that it settles, and the event
