@@ -99,7 +99,10 @@ extension BrokerTests {
         """)
       try await withLoops(1) { group in
         let log = CapturedLog()
-        let open = try Database(try DatabaseConfiguration(database.servingURL), group: group, log: log.logger)
+        var configuration = try DatabaseConfiguration(database.servingURL)
+        // Its clock is not the machine's, as it is in a service whose clock is given.
+        configuration.clockLead = nil
+        let open = try Database(configuration, group: group, log: log.logger)
         let clock = VirtualClock()
         let times = SweepTimes()
         let job = LimitSweepJob(

@@ -57,7 +57,10 @@ struct TableTests {
         given: [
           "token_issuance": ["*": "true"], "capability_use": ["subject_hash": subject], "provider_grant": ["provider": "google"],
           "customer_lookup": ["cause": "named"], "entitlement": ["customer_id": customer],
-          "webhook_event": ["customers": "{\(customer)}"], "job": ["id": job], "job_step": ["job_id": job],
+          "webhook_event": [
+            "customers": "{\(customer)}", "transferred_from": "{\(customer)}", "transferred_to": "{\(customer)}",
+            "body": #"{"mark": "webhook_event"}"#,
+          ], "job": ["id": job], "job_step": ["job_id": job],
           "activity": ["outcome": "done"], "account_work": ["kind": "export"],
           "rate_limit": ["key": "account:\(user)"],
         ],
@@ -68,6 +71,7 @@ struct TableTests {
         skipping: ["revocation", "rate_limit"])
       let held = try await walk.held(where: [
         "token_issuance": "true", "capability_use": "true", "webhook_event": "true", "job_step": "true", "revocation": "true",
+        "kill_switch": "true", "kill_switch_change": "true", "forgotten_customer": "true",
       ])
       let empty = held.filter { $0.value.isEmpty }.keys.sorted()
       // Tokens that have not been exchanged, and what only an end leaves.

@@ -24,7 +24,7 @@ struct StorageFailureTests {
       let table: Query = name == "job" ? "job" : "submission"
       try await world.refuse("insert", on: table)
       let failed = try await world.post("/onboarding/v3/complete", try OnboardingWorld.body(state), as: ana)
-      #expect(failed.status == 500 && failed.body.object?.count == 3, "\(failed)")
+      #expect(failed.status == 500 && failed.body.object?.count == 4 && failed.body["code"] == "INTERNAL", "\(failed)")
       #expect(failed.body["success"] == false && failed.body["error"] == "Failed to complete onboarding")
       #expect(failed.body["details"]?.string?.hasPrefix("internal error, incident ") == true, "\(failed)")
       let error = await #expect(throws: RPCError.self) { try await world.client.complete(.init(state: state), options: options) }

@@ -108,7 +108,7 @@ struct ProviderTests {
   @Test(
     "JOB-M11: the circuit of a provider of chats or of voices opens after repeated 503s, and what is left has failed without a call",
     arguments: [
-      ("/openai/v1/chat/completions", "extract"), ("/elevenlabs/v1/voices", "clone"),
+      ("/openai/v1/chat/completions", "extract"), ("/elevenlabs/v2/voices", "clone"),
     ])
   func circuits(path: String, part: String) async throws {
     try await OnboardingWorld.with(["ADMIN_LISTEN": "127.0.0.1:0", "JOBS_LEASE": "600s"]) { world in

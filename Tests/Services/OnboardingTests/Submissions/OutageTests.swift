@@ -51,28 +51,6 @@ struct OutageTests {
     }
   }
 
-  @Test("An object store that is away takes no attempt from what follows, and holds it up for four tries only (OF-06)")
-  func store() async throws {
-    try await OnboardingWorld.with(["JOBS_LEASE": "600s"], inBucket: true) { world in
-      let ana = try await world.signIn("ana")
-      try await world.sandbox.fail("/s3/objects", ["status": 503, "count": 1_000])
-      try await world.sandbox.control(.post, "hold", ["path": "/openai/v1/chat/completions", "count": 1])
-      _ = try await world.client.complete(
-        .init(state: try OnboardingWorld.record(voices: 1), wait: .init()), options: OnboardingWorld.options(ana))
-      try await eventually(atMost: .seconds(60)) {
-        if try await world.sandbox.control(.get, "hold")["waiting"]?.array?.count == 1 { return true }
-        try await world.pass(.seconds(31))
-        return false
-      }
-      let attempt: Int32? = try await world.value("select attempt from onboarding.job where kind = 'onboarding.process'")
-      #expect(attempt == 1, "all of the attempts are there for those who are asked behind the store")
-      let warnings = try await world.value("select string_agg(reason, ' ') from onboarding.submission_warning", as: String.self)
-      #expect(warnings == "audio_not_stored")
-      try await world.sandbox.control(.delete, "hold")
-      try await eventually { try await world.value("select stage from onboarding.submission", as: String.self) == "done" }
-    }
-  }
-
   @Test("A submission whose job is gone has another one at once, not after an hour (OF-06)")
   func lostJob() async throws {
     try await OnboardingWorld.with(["TENDING_INTERVAL": "50ms", "JOBS_LEASE": "600s"]) { world in

@@ -14,6 +14,7 @@ extension OnboardingWorld {
   ) async throws -> HTTPResponse {
     var request = HTTPRequest(method, address + path, headers: headers, body: body)
     request.timeout = .seconds(100)
+    request.maximumResponseSize = 16 << 20
     if let user { request.headers.add("Authorization", "Bearer \(user.accessToken)") }
     return try await http.send(request)
   }

@@ -121,7 +121,8 @@ extension AuthMigrations {
       "webhook_event", bound: "what RevenueCat posts: a few for each subscription in a month", removedBy: [.nobody],
       after: "never: an event that comes again years later is known. The body goes with the account",
       personal: [
-        "customers", "transferred_from", "transferred_to", .hidden("all_customers", "The three above together."), "body",
+        "customers", "transferred_from", "transferred_to", .hidden("all_customers", "The three above together."),
+        .hidden("body", "The export has it as text."),
       ],
       others: """
         event_id type is_sandbox occurred_at received_at product_id entitlements expires_at grace_until period reason

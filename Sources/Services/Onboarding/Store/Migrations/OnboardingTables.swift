@@ -104,7 +104,10 @@ extension OnboardingMigrations {
     TableDeclaration(
       "expected_voice", bound: "the calls to the provider that were cut", removedBy: [.use, .task("onboarding sweep: expected")],
       after: "15 minutes, or longer while the provider does not answer",
-      personal: [.kept("user_id", atProvider), .kept("key", atProvider), .kept("kept_voice", atProvider)],
+      personal: [
+        .kept("user_id", atProvider), .kept("key", atProvider),
+        .hidden("kept_voice", "The export has it with the voice.", kept: atProvider),
+      ],
       others: "since until unwanted_since attempts"),
   ]
 
