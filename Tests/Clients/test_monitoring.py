@@ -157,7 +157,7 @@ class MonitoringTests(Case):
         self.assertEqual({value for _, value in series}, {"0"})
         said = (MONITORING / "dashboard.json").read_text() + (MONITORING / "alerts.yml").read_text()
         self.assertEqual([], sorted(name for name, _ in series if name not in said))
-        self.assertEqual(len({name for name, _ in series}), 9)
+        self.assertEqual(len({name for name, _ in series}), 10)
         lines = re.findall(r'^parley_onboarding_failures_total{part="([\w ]+)"', text, re.M)
         self.assertEqual(lines, ["clone", "delete rest", "delete voice", "extract", "find voice", "store", "transcribe"])
 
