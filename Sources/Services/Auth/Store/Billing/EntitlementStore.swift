@@ -21,7 +21,7 @@ public final class EntitlementStore: Sendable {
     case applied(EntitlementRecord)
     /// The customer is another account's, so it says nothing of this one.
     case linkedElsewhere
-    /// There is no such account any more, so nothing was written down.
+    /// There is no such account any more, so nothing was stored.
     case noAccount
   }
 

@@ -11,7 +11,7 @@ enum CustomerLinks {
   struct Owners: Sendable {
     /// The accounts, locked against their deletion until the transaction ends; also by their own ids.
     var users: [CustomerID: UserID] = [:]
-    /// The ids that name somebody who is gone, or about to be. They may have an account by now, and are not written down all the same.
+    /// The ids that name somebody who is gone, or about to be. They may have an account by now, and are not stored all the same.
     var forgotten: Set<CustomerID> = []
   }
 
@@ -19,7 +19,7 @@ enum CustomerLinks {
   struct Link: Sendable {
     /// Whether it is this account's.
     var isOurs: Bool
-    /// Whether the id may be written down.
+    /// Whether the id may be stored.
     var mayBeKept: Bool
   }
 
@@ -102,7 +102,7 @@ enum CustomerLinks {
     return rows.compactMap { row in CustomerID(row.0).map { ($0, UserID(row.1), row.2) } }
   }
 
-  /// How an id is linked that must not be written down.
+  /// How an id is linked that must not be stored.
   private static func hashed(_ id: Query) -> Query { "'sha256:' || encode(sha256(convert_to(\(part: id), 'UTF8')), 'hex')" }
 
   // MARK: Linking

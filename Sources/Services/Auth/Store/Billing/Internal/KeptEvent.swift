@@ -1,7 +1,7 @@
 internal import AuthDomain
 
 /// What is kept of an event that is about an account: of the ids in it only those that are the account's, or become so. In the place of
-/// an id that must not be written down, though it is the account's by now, stands the account's own.
+/// an id that must not be stored, though it is the account's by now, stands the account's own.
 struct KeptEvent: Sendable {
   /// The event, as far as it is kept.
   let event: BillingEvent
