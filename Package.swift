@@ -131,7 +131,9 @@ let package = Package(
       "Runtime/DynamicMessages", "DynamicMessages", ["MessagesCore", "MessagesWire", "WellKnown"], exclude: ["README.md"]),
     floor(
       "Runtime/RPCWire", "RPCWire",
-      ["Buffers", "Compression", "ConnectWire", "HTTP2", "JSON", "MessagesCore", "MessagesWire", "RPC", "WellKnown"]),
+      [
+        "Buffers", "Compression", "ConnectWire", "EventLoop", "HTTP2", "JSON", "MessagesCore", "MessagesWire", "RPC", "WellKnown",
+      ]),
     floor(
       "Runtime/RPCServer", "RPCServer",
       [

@@ -7,7 +7,8 @@ internal import Synchronization
 /// A request made by a task on one of the loops runs on that loop, over that loop's connections, and never leaves it; one
 /// made elsewhere goes to the loops in turn. Every limit (time, size, scheme), every retry and every circuit is applied here.
 ///
-/// Shut it down before the loops end; what is still under way then fails with ``OutboundError/Code/cancelled``.
+/// Shut it down before the loops end; what is still under way then fails with ``OutboundError/Code/cancelled``, as does whatever is
+/// sent later.
 public final class HTTPClient: Sendable {
   /// What holds for all requests.
   public let configuration: HTTPClientConfiguration
@@ -113,17 +114,11 @@ public final class HTTPClient: Sendable {
   /// Fails what is under way and closes all connections. Later requests fail with ``OutboundError/Code/cancelled``.
   public func shutDown() async {
     for multi in multis {
-      await withCheckedContinuation { done in
-        if multi.loop.isCurrent {
-          multi.close()
-          done.resume()
-        } else {
-          multi.loop.execute {
-            multi.close()
-            done.resume()
-          }
-        }
+      let isClosed = await multi.loop.visit(ifStopped: false) {
+        multi.close()
+        return true
       }
+      if !isClosed { multi.loopHasEnded() }
     }
   }
 
@@ -146,7 +141,7 @@ public final class HTTPClient: Sendable {
     if isStreamed {
       transfer.incoming = IncomingBody { [weak transfer] in
         guard let transfer else { return }
-        if multi.loop.isCurrent { multi.goOn(transfer) } else { multi.loop.execute { multi.goOn(transfer) } }
+        Self.onLoop(of: multi, transfer) { multi.goOn(transfer) }
       }
     }
     let outcome = await perform(transfer, on: multi)
@@ -161,8 +156,8 @@ public final class HTTPClient: Sendable {
   private func perform(_ transfer: Transfer, on multi: CurlMulti) async -> Result<HTTPResponse, OutboundError> {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        transfer.continuation = continuation
-        if multi.loop.isCurrent { multi.start(transfer) } else { multi.loop.execute { multi.start(transfer) } }
+        transfer.wait(continuation)
+        Self.onLoop(of: multi, transfer) { multi.start(transfer) }
       }
     } onCancel: {
       end(transfer, on: multi)
@@ -171,7 +166,12 @@ public final class HTTPClient: Sendable {
 
   /// Does nothing to a transfer that has ended.
   private func end(_ transfer: Transfer, on multi: CurlMulti) {
-    if multi.loop.isCurrent { multi.cancel(transfer) } else { multi.loop.execute { multi.cancel(transfer) } }
+    Self.onLoop(of: multi, transfer) { multi.cancel(transfer) }
+  }
+
+  /// Works on the transfer's loop. Where that has ended nobody else tells whoever waits for the transfer.
+  private static func onLoop(of multi: CurlMulti, _ transfer: Transfer, _ body: @escaping @Sendable () -> Void) {
+    if multi.loop.isCurrent { body() } else if !multi.loop.execute(body) { transfer.loopHasEnded() }
   }
 
   private func currentMulti() -> CurlMulti {

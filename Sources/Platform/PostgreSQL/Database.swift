@@ -54,7 +54,7 @@ public final class Database: Sendable {
   /// Closes all connections. Calls under way fail with `closed`.
   public func shutDown() async {
     for part in parts {
-      await onLoop(of: part) { part in
+      await part.loop.visit(ifStopped: ()) {
         part.reader.close()
         part.pool.close()
       }

@@ -34,11 +34,11 @@ public final class Session: QueryRunning {
     do {
       try await session.onLoop { session throws(DatabaseError) in try await session.open() }
       let value = try await body(session)
-      await session.onLoop { session in session.close() }
+      await session.end()
       return value
     } catch {
       // Also when it never opened: the attempt goes on, and its owner is about to go.
-      await session.onLoop { session in session.close() }
+      await session.end()
       throw error
     }
   }
@@ -103,6 +103,17 @@ public final class Session: QueryRunning {
     guard let connection, connection.isOpen else { throw DatabaseError(.connectionLost, "the session has ended") }
     guard connection.isIdle else { throw DatabaseError(.misuse, "a session runs one statement at a time") }
     return await request.wait { send(connection, $0) }
+  }
+
+  private func end() async {
+    let isClosed = await loop.visit(ifStopped: false) {
+      self.close()
+      return true
+    }
+    guard !isClosed else { return }
+    // The loop has ended, and nothing of it asks for the connection any more.
+    connection = nil
+    opening = nil
   }
 
   private func close() { connection?.fail(DatabaseError(.closed, "the session was closed")) }

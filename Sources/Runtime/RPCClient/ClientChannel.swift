@@ -39,7 +39,7 @@ public final class ClientChannel: Channel {
 
   /// Ends every connection once its calls are done; calls made afterwards are UNAVAILABLE.
   public func close() async {
-    for part in loops { await part.loop.visit { part.close() } }
+    for part in loops { await part.loop.visit(ifStopped: ()) { part.close() } }
   }
 
   func home() -> ClientLoop {

@@ -1,5 +1,6 @@
 import EventLoop
 import Outbound
+import Synchronization
 import TestSupport
 import Testing
 
@@ -127,6 +128,40 @@ extension OutboundTests {
           #expect(await task.value == .cancelled)
           #expect(await failure(of: .init(.get, url), with: client)?.code == .cancelled)
         })
+    }
+
+    @Test("A client whose loops have ended fails what is sent and what was under way, and can be shut down (RF-08)")
+    func loopsEnded() async throws {
+      let stub = try StubServer { _ in .hang }
+      defer { stub.stop() }
+      let group = try EventLoopGroup(count: 1, name: "ended")
+      let client = try HTTPClient(loops: group.loops)
+      let url = stub.url
+      let codes = Mutex<[String: OutboundError.Code?]>([:])
+      let (done, closed) = (Tally("requests that ended"), Tally("clients shut down"))
+      // Tasks of their own: one that never ends fails the test and does not hold it.
+      let send = { @Sendable (name: String) in
+        Task { @Sendable in
+          let code = await failure(of: .init(.get, url), with: client)?.code
+          codes.withLock { $0[name] = code }
+          done.add()
+        }
+      }
+      let cancelled = send("cancelled")
+      try await stub.received.wait()
+      _ = send("under way")
+      try await stub.received.wait()
+      await group.end()
+      cancelled.cancel()
+      _ = send("late")
+      try await done.reaches(2)
+      Task {
+        await client.shutDown()
+        closed.add()
+      }
+      try await closed.reaches(1)
+      try await done.reaches(3)
+      #expect(codes.withLock { $0 } == ["cancelled": .cancelled, "under way": .cancelled, "late": .cancelled])
     }
 
     @Test(

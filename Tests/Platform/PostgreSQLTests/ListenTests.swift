@@ -47,4 +47,66 @@ struct ListenTests {
       }
     }
   }
+
+  @Test("Listening ends with the loops, its connection too, and begins on none that has ended; so do calls (RF-08)")
+  func loopsEnd() async throws {
+    try await TestDatabase.with { test in
+      let group = try EventLoopGroup(count: 1, name: "ended")
+      let database = try Database(test.configuration, group: group, log: test.log)
+      await database.waitUntilReady()
+      let (heard, ended) = (Tally("times that it listens"), Tally("listeners and calls that ended"))
+      // Tasks of their own: one that never ends fails the test and does not hold it.
+      Task {
+        await database.listen(to: ["one"]) { _ in heard.add() }
+        ended.add()
+      }
+      try await heard.reaches(1)
+      let slow = Task {
+        let code = await code { try await database.run("select pg_sleep(60)") }
+        ended.add()
+        return code
+      }
+      try await test.open { other in
+        try await eventually("it sleeps") {
+          let count: Int? = try await other.value("select count(*) from pg_stat_activity where query like 'select pg_sleep(60)%'")
+          return count == 1
+        }
+        await group.end()
+        try await ended.reaches(1)
+        try await eventually("the listener's connection is closed") {
+          let count: Int? = try await other.value(
+            "select count(*) from pg_stat_activity where application_name like '%notifications' and datname = current_database()")
+          return count == 0
+        }
+      }
+      slow.cancel()
+      try await ended.reaches(2)
+      #expect(await slow.value == .cancelled)
+      Task {
+        await database.listen(to: ["one"]) { _ in heard.add() }
+        ended.add()
+      }
+      Task {
+        #expect(await code { try await database.run("select 1") } == .closed)
+        #expect(await code { try await database.reads.run("select 1") } == .closed)
+        #expect(await code { try await database.transaction { try await $0.run("select 1") } } == .closed)
+        ended.add()
+      }
+      Task {
+        await database.shutDown()
+        ended.add()
+      }
+      try await ended.reaches(5)
+      #expect(heard.value == 1)
+    }
+  }
+
+  private func code<Value>(_ body: () async throws -> Value) async -> DatabaseError.Code? {
+    do {
+      _ = try await body()
+      return nil
+    } catch {
+      return (error as? DatabaseError)?.code
+    }
+  }
 }

@@ -123,6 +123,9 @@ final class CurlMulti: EndOfTickWork, @unchecked Sendable {
     loop.disarm(timer)
   }
 
+  /// Tells whoever waits for a transfer that the loop has ended, which works on none any more.
+  func loopHasEnded() { for transfer in transfers.values { transfer.loopHasEnded() } }
+
   private func end(_ easy: UnsafeMutableRawPointer, _ result: Result<HTTPResponse, OutboundError>) {
     guard let transfer = transfers.removeValue(forKey: easy) else { return }
     counters.connections.add(parley_curl_get_long(easy, CURLINFO_NUM_CONNECTS), ordering: .relaxed)

@@ -1,17 +1,19 @@
 internal import CCurl
 internal import EventLoop
+internal import Synchronization
 
 /// One attempt: what is sent, what has arrived, and who waits for it.
 ///
-/// Whoever waits is told exactly once, even when the loop ends before it has seen the transfer: then by `deinit`.
-// SAFETY: written by the caller before it is handed to the loop, and touched on the loop only from then on.
+/// Whoever waits is told exactly once, even when the loop ends first: then by ``loopHasEnded()`` or by `deinit`.
+// SAFETY: written by the caller before it is handed to the loop, and touched on the loop only from then on; who waits is behind a
+// lock.
 final class Transfer: @unchecked Sendable {
   let request: HTTPRequest
   let target: TargetURL
   let configuration: HTTPClientConfiguration
   /// How long this attempt may take.
   let limit: Duration
-  var continuation: CheckedContinuation<Result<HTTPResponse, OutboundError>, Never>?
+  private let waiting = Mutex<CheckedContinuation<Result<HTTPResponse, OutboundError>, Never>?>(nil)
 
   /// The easy handle while the attempt is under way.
   var easy: UnsafeMutableRawPointer?
@@ -40,11 +42,22 @@ final class Transfer: @unchecked Sendable {
   deinit {
     if let headerList { curl_slist_free_all(headerList) }
     outgoing?.stop()
-    continuation?.resume(returning: .failure(failure(.cancelled, "the event loop has ended")))
-    incoming?.end(.failure(failure(.cancelled, "the event loop has ended")))
+    loopHasEnded()
   }
 
   var maximumResponseSize: Int { request.maximumResponseSize ?? configuration.maximumResponseSize }
+
+  /// Notes who waits for the response, before the transfer is handed to the loop.
+  func wait(_ continuation: CheckedContinuation<Result<HTTPResponse, OutboundError>, Never>) {
+    waiting.withLock { $0 = continuation }
+  }
+
+  /// Tells whoever waits that nothing more will come. May be called from any thread.
+  func loopHasEnded() {
+    let ended = failure(.cancelled, "the event loop has ended")
+    tell(.failure(ended))
+    incoming?.end(.failure(ended))
+  }
 
   /// The attempt is over. Who reads piece by piece has been told the beginning, and is told the end.
   func finish(_ result: Result<HTTPResponse, OutboundError>) {
@@ -54,9 +67,11 @@ final class Transfer: @unchecked Sendable {
   }
 
   private func tell(_ result: Result<HTTPResponse, OutboundError>) {
-    guard let continuation else { return }
-    self.continuation = nil
-    continuation.resume(returning: result)
+    let continuation = waiting.withLock { waiting in
+      defer { waiting = nil }
+      return waiting
+    }
+    continuation?.resume(returning: result)
   }
 
   func failure(_ code: OutboundError.Code, _ reason: String) -> OutboundError {

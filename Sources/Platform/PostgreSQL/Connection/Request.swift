@@ -188,12 +188,19 @@ final class Request: @unchecked Sendable {
 
   private func cancel(_ generation: Int) {
     guard loop.isCurrent else {
-      loop.execute { self.cancel(generation) }
+      if !loop.execute({ self.cancel(generation) }) { giveUp(generation) }
       return
     }
     guard generation == self.generation else { return }
     isCancelled = true
     resume(.failed(Self.cancellation))
+  }
+
+  /// Lets the task go on whose loop has ended: nobody else touches the request any more.
+  private func giveUp(_ generation: Int) {
+    guard generation == self.generation, let continuation else { return }
+    self.continuation = nil
+    continuation.resume(returning: .failed(Self.cancellation))
   }
 
   private func expire() {

@@ -1,3 +1,5 @@
+public import EventLoop
+
 /// What the database floor throws.
 ///
 /// ``message`` is safe to log: it never holds a parameter, a row or a password. What a caller of the service is told follows
@@ -128,4 +130,9 @@ public struct DatabaseError: Error, Sendable, CustomStringConvertible {
     .init(
       code, prefix + message, sqlState: sqlState, severity: severity, constraint: constraint, mayHaveCommitted: mayHaveCommitted)
   }
+}
+
+extension DatabaseError: StoppedLoopReporting {
+  /// What a call fails with whose loop has ended.
+  public init(stopped error: EventLoopError) { self.init(.closed, error.message) }
 }

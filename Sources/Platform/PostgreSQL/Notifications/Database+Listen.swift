@@ -1,7 +1,7 @@
 internal import EventLoop
 
 extension Database {
-  /// Listens to channels on a connection of its own, until the calling task is cancelled.
+  /// Listens to channels on a connection of its own, until the calling task is cancelled or the loop ends.
   ///
   /// ```swift
   /// await database.listen(to: ["jobs"]) { _ in bell.ring() }
@@ -15,9 +15,12 @@ extension Database {
   public func listen(to channels: [String], _ hear: @escaping @Sendable (Heard) -> Void) async {
     let part = parts[0]
     let connection = ListeningConnection(configuration, channels, part: part, hear)
-    part.loop.execute { connection.open() }
-    // Ends by cancellation, or when the loop is stopped.
-    while (try? await part.loop.sleep(for: .seconds(3600))) != nil {}
-    await onLoop(of: part) { _ in connection.close() }
+    // All of it on the loop, which wakes its sleepers before it ends, so that the connection is closed there in any case.
+    await part.loop.visit(ifStopped: ()) {
+      connection.open()
+      // Ends by cancellation, or when the loop is stopped.
+      while (try? await part.loop.sleep(for: .seconds(3600))) != nil {}
+      connection.close()
+    }
   }
 }

@@ -51,7 +51,7 @@ final class SpanSender: @unchecked Sendable {
 
   /// Sends all that waits within `limit`.
   func finish(within limit: Duration) async {
-    await loop.visit {
+    await loop.visit(ifStopped: ()) {
       let end = MonotonicInstant.now().advanced(by: limit)
       self.end = end
       // Whoever pauses has no time left for that.

@@ -115,7 +115,7 @@ final class CallAttempt: HTTP2StreamHandler, @unchecked Sendable {
     outcome = result
     if let observation = plan.observation { report(to: observation, result.error) }
     hasSentAll = stream?.outbound.isEmpty ?? false
-    part.loop.disarm(timer)
+    if part.loop.isCurrent { part.loop.disarm(timer) }
     wake(&receivers)
     wake(&writers)
   }
@@ -142,8 +142,18 @@ final class CallAttempt: HTTP2StreamHandler, @unchecked Sendable {
     await withTaskCancellationHandler {
       while outcome == nil { await waitForProgress() }
     } onCancel: {
-      part.loop.execute { self.abandon(RPCError(.cancelled, "the call was cancelled")) }
+      let isTaken = part.loop.execute { self.abandon(RPCError(.cancelled, "the call was cancelled")) }
+      if !isTaken { loopHasEnded() }
     }
+  }
+
+  /// Ends the attempt for whoever waits, once its loop has ended: nobody else touches what belonged to it any more.
+  func loopHasEnded() {
+    isAbandoned = true
+    leftover = nil
+    reserved = nil
+    stream = nil
+    finish(.failure(RPCError(.cancelled, "the call was cancelled")))
   }
 
   // MARK: What has come

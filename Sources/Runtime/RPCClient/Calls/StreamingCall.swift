@@ -49,15 +49,16 @@ final class StreamingCall: ClientCall, PayloadCall {
   }
 
   func trailingMetadata() async -> Metadata {
-    await loop.visit { self.call.attempt.outcome?.trailingMetadata ?? Metadata() }
+    await loop.visit(ifStopped: Metadata()) { self.call.attempt.outcome?.trailingMetadata ?? Metadata() }
   }
 
-  func responseWasCompressed() async -> Bool { await loop.visit { self.call.attempt.responseWasCompressed } }
+  func responseWasCompressed() async -> Bool { await loop.visit(ifStopped: false) { self.call.attempt.responseWasCompressed } }
 
   // MARK: The end
 
   func cancel() {
-    onLoop { self.call.cancel() }
+    let isTaken = onLoop { self.call.cancel() }
+    if !isTaken { call.loopHasEnded() }
   }
 
   /// The scope of the call is over: whatever still goes on ends.
@@ -75,7 +76,11 @@ final class StreamingCall: ClientCall, PayloadCall {
     return try result.get()
   }
 
-  private func onLoop(_ body: @escaping @Sendable () -> Void) {
-    if loop.isCurrent { body() } else { loop.execute(body) }
+  /// Whether the loop has done it, or will; false once it has ended.
+  @discardableResult
+  private func onLoop(_ body: @escaping @Sendable () -> Void) -> Bool {
+    guard loop.isCurrent else { return loop.execute(body) }
+    body()
+    return true
   }
 }

@@ -26,7 +26,9 @@ final class ConnectionWaiter: @unchecked Sendable {
     await withTaskCancellationHandler {
       await withUnsafeContinuation { if result == nil { continuation = $0 } else { $0.resume() } }
     } onCancel: {
-      loop.execute { self.fail(RPCError(.cancelled, "the call was cancelled")) }
+      let fail: @Sendable () -> Void = { self.fail(RPCError(.cancelled, "the call was cancelled")) }
+      // Once the loop has ended nobody else touches what belonged to it.
+      if !loop.execute(fail) { fail() }
     }
     return try result.unsafelyUnwrapped.get()
   }
@@ -39,7 +41,7 @@ final class ConnectionWaiter: @unchecked Sendable {
     guard !isDone else { return }
     isDone = true
     self.result = result
-    loop.disarm(timer)
+    if loop.isCurrent { loop.disarm(timer) }
     continuation?.resume()
     continuation = nil
   }

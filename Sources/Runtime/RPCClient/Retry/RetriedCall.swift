@@ -152,6 +152,13 @@ final class RetriedCall: @unchecked Sendable {
     attempt.abandon(RPCError(.cancelled, "the call was cancelled"))
   }
 
+  /// Lets go of whoever waits, once the loop has ended.
+  func loopHasEnded() {
+    isOver = true
+    series.end()
+    attempt.loopHasEnded()
+  }
+
   /// Nobody is interested any more.
   func leave() {
     if !isOver, let outcome = attempt.outcome, outcome.error == nil { part.context.throttle?.succeeded() }

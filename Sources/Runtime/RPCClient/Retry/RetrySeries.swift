@@ -49,9 +49,10 @@ final class RetrySeries: @unchecked Sendable {
         if Task.isCancelled { continuation.resume() } else { sleeper = continuation }
       }
     } onCancel: {
-      loop.execute { self.wake() }
+      // Once the loop has ended nobody else touches what belonged to it.
+      if !loop.execute({ self.wake() }) { wake() }
     }
-    loop.disarm(timer)
+    if loop.isCurrent { loop.disarm(timer) }
   }
 
   private func wake() {
