@@ -26,7 +26,7 @@ extension ClientChannel {
 
   private func begin(_ method: MethodInfo, _ options: CallOptions) async throws(RPCError) -> StreamingCall {
     let home = home()
-    let plan = CallPlan(method, options, home.context)
+    let plan = try CallPlan(method, options, home.context)
     return try await home.loop.visit { () async throws(RPCError) in
       StreamingCall(try await RetriedCall.begin(plan, on: home))
     }

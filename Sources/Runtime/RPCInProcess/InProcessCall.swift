@@ -90,6 +90,8 @@ final class InProcessCall: Sendable {
     let call = InProcessServerCall(self)
     do {
       try await CallContext.$current.withValue(CallContext(call)) { try await route.serve(call) }
+      let unsendable = state.withLock { ($0.sentMetadata == nil ? $0.initialMetadata.unsendable : nil) ?? $0.trailingMetadata.unsendable }
+      if let unsendable { throw unsendable }
       let isMissing = hasOneResponse && !state.withLock { $0.hasResponse }
       end(isMissing ? RPCError(.internal, "the handler returned without a response") : nil)
     } catch let error as RPCError {
@@ -115,13 +117,9 @@ final class InProcessCall: Sendable {
         state.sentMetadata = state.sentMetadata ?? state.initialMetadata.transmitted
         return .success
       }
-      // Without headers of its own the failure travels in one block with what they would have been.
-      if state.sentMetadata == nil {
-        error.metadata = state.initialMetadata + state.trailingMetadata + error.metadata
-      } else {
-        error.metadata = state.trailingMetadata + error.metadata
-      }
-      error.metadata = error.metadata.transmitted
+      // As over a wire, a handler's headers come before the status; without any it travels alone.
+      if state.sentMetadata == nil, !state.initialMetadata.isEmpty { state.sentMetadata = state.initialMetadata.transmitted }
+      error.metadata = (state.trailingMetadata + error.metadata).transmitted
       error.cause = nil
       return .failure(error)
     }

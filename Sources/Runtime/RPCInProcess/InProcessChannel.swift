@@ -43,7 +43,7 @@ public final class InProcessChannel: Channel {
     _ method: MethodDescriptor<Request, Response>, _ request: Request, _ options: CallOptions
   ) async throws(RPCError) -> ClientResponse<Response> {
     try await clientInterceptors.unary(method.info, options) { (options) async throws(RPCError) in
-      let call = InProcessClientCall(begin(method.info, options))
+      let call = InProcessClientCall(try begin(method.info, options))
       return try await call.scoped { () async throws(RPCError) in
         try await call.send(request, compressed: false)
         try await call.finishSending()
@@ -62,13 +62,14 @@ public final class InProcessChannel: Channel {
     _ body: (ClientStream<Request, Response>) async throws -> Result
   ) async throws -> Result {
     try await clientInterceptors.stream(method.info, options) { (options) async throws(RPCError) in
-      InProcessClientCall(begin(method.info, options))
+      InProcessClientCall(try begin(method.info, options))
     } running: { call in
       try await call.scoped { try await body(ClientStream(call)) }
     }
   }
 
-  private func begin(_ method: MethodInfo, _ options: CallOptions) -> InProcessCall {
+  private func begin(_ method: MethodInfo, _ options: CallOptions) throws(RPCError) -> InProcessCall {
+    if let problem = options.metadata.unsendable { throw RPCError(.internal, "\(problem)", cause: problem) }
     let call = InProcessCall(
       method, metadata: options.metadata.transmitted, deadline: options.effectiveDeadline, queuedMessages: queuedMessages,
       unexpectedError: unexpectedError)

@@ -37,14 +37,14 @@ final class InProcessServerCall: ServerCall {
     set { call.state.withLock { $0.compression = newValue } }
   }
 
-  func unaryRequest<M: Message>(_ type: M.Type) throws(RPCError) -> M {
+  func unaryRequest<M: Message>(_ type: M.Type) async throws(RPCError) -> M {
     let messages = call.requests.takeAll()
     guard let message = messages.first else { throw RPCError(.unimplemented, "the call ended without a request message") }
     guard messages.count == 1 else { throw RPCError(.unimplemented, "the call has more than one request message") }
     return try typed(message)
   }
 
-  func unaryResponse<M: Message>(_ message: M) throws(RPCError) {
+  func unaryResponse<M: Message>(_ message: M) async throws(RPCError) {
     let isFirst = call.state.withLock { state in
       defer { state.hasResponse = true }
       return !state.hasResponse

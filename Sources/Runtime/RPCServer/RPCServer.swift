@@ -49,8 +49,8 @@ public final class RPCServer: Sendable {
     self.events = events
     loops = group.loops.map {
       ServerLoop(
-        $0, routes: routes, fallback: fallback, observer: observer, configuration: configuration, events: events,
-        budgets: budgets, gate: gate)
+        $0, routes: routes, fallback: fallback, observer: observer, refusals: interceptors.first?.refusalObserver,
+        configuration: configuration, events: events, budgets: budgets, gate: gate)
     }
   }
 

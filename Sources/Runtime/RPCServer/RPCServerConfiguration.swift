@@ -73,6 +73,11 @@ public struct RPCServerEvents: Sendable {
   public var unexpectedError: @Sendable (_ call: CallContext, _ error: any Error, _ incident: String) -> Void = { _, _, _ in }
   /// An HTTP handler threw; the caller got 500 with this incident id.
   public var unexpectedHTTPError: @Sendable (_ path: String, _ error: any Error, _ incident: String) -> Void = { _, _, _ in }
+  /// A plain HTTP request was turned away by the server itself, and no handler has seen it, or what it says is of no use any more.
+  /// The path is as it was sent, without its query.
+  public var httpRefused: @Sendable (_ refusal: HTTPRefusal, _ method: String, _ path: String, _ peer: Peer) -> Void = {
+    _, _, _, _ in
+  }
   /// A connection ended in an error.
   public var connectionFailed: @Sendable (_ peer: String, _ error: HTTP2Error) -> Void = { _, _ in }
   /// A call was turned away, or cut short, because too much is going on.

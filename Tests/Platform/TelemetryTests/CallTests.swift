@@ -42,6 +42,22 @@ struct CallTests {
     #expect(lines[1]["request_id"] == nil)
   }
 
+  @Test("A call that no handler sees is counted and logged like any other, with a tracer or without", arguments: [true, false])
+  func refused(_ traces: Bool) async throws {
+    let (capture, registry) = (Capture(), PrometheusRegistry())
+    let tracer = traces ? Tracer(ratio: 1, sink: SpanList()) : nil
+    let interceptor = TelemetryInterceptor(
+      services: [TestCall.service], metrics: registry, log: AccessLog(capture.sink), tracer: tracer)
+    let observer = try #require(interceptor.refusalObserver)
+    let now = MonotonicInstant.now().nanoseconds
+    observer.callRefused(TestCall(TestCall.service.methods[0]), since: now, RPCError(.resourceExhausted, "too large"))
+    let text = String(decoding: registry.exposition(), as: UTF8.self)
+    #expect(text.contains(#"grpc_server_call_started_total{grpc_method="parley.testing.v1.EchoService/Echo"} 1"#))
+    let status = #"{grpc_method="parley.testing.v1.EchoService/Echo",grpc_status="RESOURCE_EXHAUSTED"} 1"#
+    #expect(text.contains("grpc_server_call_duration_seconds_count" + status))
+    #expect(try capture.lines().map { $0["status"]?.string } == ["RESOURCE_EXHAUSTED"])
+  }
+
   @Test("A method that is not registered has no label of its own")
   func unregistered() async throws {
     let registry = PrometheusRegistry()

@@ -42,8 +42,10 @@ extension HTTPServerResponse {
   /// 404 for a path that leads nowhere.
   public static var noSuchPath: HTTPServerResponse { failure(404, "not found", code: "PATH_NOT_FOUND") }
 
-  /// 413 for a body that is larger than any of its path may be.
-  public static var bodyTooLarge: HTTPServerResponse { failure(413, "content too large", code: "REQUEST_TOO_LARGE") }
+  /// What the server itself turns away: bodies that are too large or do not come, too many headers, too much at once.
+  public static func refused(_ refusal: HTTPRefusal) -> HTTPServerResponse {
+    failure(refusal.status, refusal.text, code: refusal.reason, headers: refusal.headers)
+  }
 
   /// The same with the status and the message of the error, and where a subscription is missing with the hints by which the apps open
   /// their paywall.

@@ -22,7 +22,7 @@ public struct IdempotencyInterceptor: ServerInterceptor {
     }
     switch try await runs.turn(try read.message(), key: key, read.method, of: caller, keptHours: replay.keptHours) {
     case .run(let keyed): try await run(keyed, read, next)
-    case .answered(let answer): try send(try runs.response(answer, as: policy.response), on: read)
+    case .answered(let answer): try await send(try runs.response(answer, as: policy.response), on: read)
     }
   }
 
@@ -40,8 +40,10 @@ public struct IdempotencyInterceptor: ServerInterceptor {
       throw error
     }
     await runs.keep(response, of: request)
-    try send(response, on: read)
+    try await send(response, on: read)
   }
 
-  private func send(_ response: some Message, on read: ReadCall) throws(RPCError) { try read.inner.unaryResponse(response) }
+  private func send(_ response: some Message, on read: ReadCall) async throws(RPCError) {
+    try await read.inner.unaryResponse(response)
+  }
 }

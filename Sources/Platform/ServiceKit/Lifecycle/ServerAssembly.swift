@@ -115,6 +115,14 @@ struct ServerAssembly {
     events.unexpectedHTTPError = { path, error, incident in
       log.error("unexpected error", metadata: ["path": "\(path)", "incident": "\(incident)", "error": "\(error)"])
     }
+    events.httpRefused = { refusal, method, path, peer in
+      log.info(
+        "request refused",
+        metadata: [
+          "method": "\(method.prefix(16))", "path": "\(path.prefix(256))", "status": "\(refusal.status)", "reason": "\(refusal.reason)",
+          "peer": "\(peer.address)",
+        ])
+    }
     events.connectionFailed = { peer, error in log.debug("connection failed", metadata: ["peer": "\(peer)", "error": "\(error)"])
     }
     return events

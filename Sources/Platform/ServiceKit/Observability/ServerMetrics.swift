@@ -15,6 +15,7 @@ struct ServerMetrics: Sendable {
   private let largeWaiting: PrometheusGauge
   private let http2: HTTP2Counters
   private let shed: [ShedReason: PrometheusCounter]
+  private let httpRefused: @Sendable (Int) -> Void
   private let refused: (full: PrometheusCounter, address: PrometheusCounter, descriptors: PrometheusCounter)
 
   init(_ registry: PrometheusRegistry, _ loops: EventLoopGroup) {
@@ -36,6 +37,12 @@ struct ServerMetrics: Sendable {
         let help = "Calls that were turned away, or cut short, because too much is going on."
         return ($0, registry.counter("parley_server_calls_shed_total", help: help, labels: [("reason", $0.rawValue)]))
       })
+    httpRefused = { [registry] status in
+      registry.counter(
+        "parley_server_http_refused_total", help: "Plain HTTP requests that the server itself has turned away.",
+        labels: [("status", "\(status)")]
+      ).increment()
+    }
     func refused(_ reason: String) -> PrometheusCounter {
       registry.counter(
         "parley_server_connections_refused_total", help: "Connections that were closed as soon as they were accepted.",
@@ -67,6 +74,11 @@ struct ServerMetrics: Sendable {
     events.callShed = { [shed] reason in
       shed[reason]?.increment()
       toldShed(reason)
+    }
+    let toldHTTPRefused = events.httpRefused
+    events.httpRefused = { [httpRefused] refusal, method, path, peer in
+      httpRefused(refusal.status)
+      toldHTTPRefused(refusal, method, path, peer)
     }
     events.connectionsRefused = { [refused] refusals in
       refused.full.increment(by: Int64(refusals.full))

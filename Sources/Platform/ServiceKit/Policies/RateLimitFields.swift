@@ -23,8 +23,6 @@ public struct RateLimitFields: Sendable, Hashable {
 
   /// As headers or trailers.
   public var metadata: Metadata {
-    var metadata = Metadata()
-    for (name, value) in zip(Self.names, ["\(limit)", "\(remaining)", "\(reset)"]) { metadata.append(name, value) }
-    return metadata
+    ["ratelimit-limit": "\(limit)", "ratelimit-remaining": "\(remaining)", "ratelimit-reset": "\(reset)"]
   }
 }

@@ -36,7 +36,7 @@ final class ReadCall: ServerCall, @unchecked Sendable {
   private static func first<M: Message>(_ type: M.Type, of call: any ServerCall) async throws(RPCError) -> any Message {
     guard call.method.kind != .unary else {
       try await call.awaitRequest()
-      return try call.unaryRequest(type)
+      return try await call.unaryRequest(type)
     }
     guard let request = try await call.receive(type) else {
       throw RPCError(.unimplemented, "the call ended without a request message")
@@ -52,7 +52,7 @@ final class ReadCall: ServerCall, @unchecked Sendable {
 
   // MARK: Messages
 
-  func unaryRequest<M: Message>(_ type: M.Type) throws(RPCError) -> M { try taken(type) }
+  func unaryRequest<M: Message>(_ type: M.Type) async throws(RPCError) -> M { try taken(type) }
 
   func letGoOfRequest() {
     request = nil
@@ -69,8 +69,8 @@ final class ReadCall: ServerCall, @unchecked Sendable {
 
   func finishRequest() { inner.finishRequest() }
 
-  func unaryResponse<M: Message>(_ message: M) throws(RPCError) {
-    guard holdsResponse else { return try inner.unaryResponse(message) }
+  func unaryResponse<M: Message>(_ message: M) async throws(RPCError) {
+    guard holdsResponse else { return try await inner.unaryResponse(message) }
     response = message
   }
 

@@ -15,6 +15,11 @@ final class CallRecords: ServerCallObserver {
 
   func callEnds(_ call: any ServerCall, since start: UInt64, _ error: (any Error)?) { finish(call, since: start, error, nil) }
 
+  func callRefused(_ call: any ServerCall, since start: UInt64, _ error: RPCError) {
+    callBegins(call)
+    finish(call, since: start, error, nil)
+  }
+
   func finish(_ call: any ServerCall, since start: UInt64, _ error: (any Error)?, _ span: Span?) {
     let instruments = instruments[call.method]
     let end = MonotonicInstant.now()

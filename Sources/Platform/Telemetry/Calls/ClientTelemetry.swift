@@ -141,11 +141,9 @@ private final class ObservedClientCall: ClientCallObservation, @unchecked Sendab
       if previousAttempts > 0 { span.put("rpc.grpc.previous_attempts", .int(Int64(previousAttempts))) }
     }
     guard let context = span?.context ?? inherited else { return }
-    metadata.removeAll(SpanContext.parentHeader)
-    metadata.append(SpanContext.parentHeader, context.parent)
+    metadata["traceparent"] = context.parent
     guard !context.state.isEmpty else { return }
-    metadata.removeAll(SpanContext.stateHeader)
-    metadata.append(SpanContext.stateHeader, context.state)
+    metadata["tracestate"] = context.state
   }
 
   func attemptEnds(_ error: RPCError?, traffic: CallTraffic, peer: Peer?) {

@@ -16,6 +16,8 @@ public struct TelemetryInterceptor: ServerInterceptor {
 
   /// What logs and counts; nil with a tracer, whose spans each call's task has to know.
   public var observer: (any ServerCallObserver)? { tracer == nil ? calls : nil }
+  /// What logs and counts calls that no handler sees; they have no span.
+  public var refusalObserver: (any ServerCallObserver)? { calls }
 
   /// An interceptor for a server with these services.
   ///

@@ -1,6 +1,6 @@
 /// What a handler knows about the call it serves, and how it says more than its messages do.
 ///
-/// A plain value that may be passed along; it is used on the loop of the call.
+/// A plain value that may be passed along, to other tasks and actors as well.
 public struct CallContext: Sendable {
   /// The transport's side of the call.
   public let call: any ServerCall

@@ -3,7 +3,10 @@ public import MessagesCore
 /// One call as the server's transport presents it: a stream of messages each way, with metadata around it.
 ///
 /// The RPC server implements it for each wire protocol; handlers see it through ``CallContext``, ``RequestStream`` and
-/// ``ResponseWriter``. Confined to the loop of its connection.
+/// ``ResponseWriter``.
+///
+/// May be used from any task, thread and actor: what suspends visits the loop of the call by itself, and what does not is safe
+/// wherever it is asked for. One reader at a time, and each response is whole whoever writes beside it.
 public protocol ServerCall: AnyObject, Sendable {
   /// The method called.
   var method: MethodInfo { get }
@@ -44,7 +47,7 @@ public protocol ServerCall: AnyObject, Sendable {
   ///
   /// - Throws: ``RPCError`` with ``StatusCode/internal``, ``StatusCode/unimplemented`` (none, or several) or
   ///   ``StatusCode/resourceExhausted``.
-  func unaryRequest<M: Message>(_ type: M.Type) throws(RPCError) -> M
+  func unaryRequest<M: Message>(_ type: M.Type) async throws(RPCError) -> M
 
   /// Suspends until the one request of a unary call is there that began before it was: only calls do whose requests may be large.
   /// One that is waits for its turn before it is let in.
@@ -57,7 +60,7 @@ public protocol ServerCall: AnyObject, Sendable {
   func letGoOfRequest()
 
   /// Hands over the one response of a unary call.
-  func unaryResponse<M: Message>(_ message: M) throws(RPCError)
+  func unaryResponse<M: Message>(_ message: M) async throws(RPCError)
 
   /// Sends ``initialMetadata`` now, of a call that streams responses, instead of with the first of them.
   func sendInitialMetadata()
@@ -70,7 +73,7 @@ public protocol ServerCall: AnyObject, Sendable {
 
   // What follows is for the common case, plain protobuf that is at hand or can be sent at once: code that knows the type of the
   // message reads and fills its slots itself, without an async call, which costs the concurrency runtime several times what a
-  // small message does.
+  // small message does. Slots are the loop's: elsewhere there are none.
 
   /// The slots of the next request, of the only one of a unary call, if it is there and uncompressed protobuf.
   ///

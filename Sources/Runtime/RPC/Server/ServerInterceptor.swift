@@ -15,11 +15,16 @@ public protocol ServerInterceptor: Sendable {
 
   /// What does all that this one does without being in the way, or nil. A server uses it in the place of its outermost interceptor.
   var observer: (any ServerCallObserver)? { get }
+
+  /// Who is told of the calls that are refused before any interceptor sees them, or nil. A server asks its outermost interceptor.
+  var refusalObserver: (any ServerCallObserver)? { get }
 }
 
 extension ServerInterceptor {
   /// None: it may refuse calls, or bring something to their task.
   public var observer: (any ServerCallObserver)? { nil }
+  /// Its ``observer``.
+  public var refusalObserver: (any ServerCallObserver)? { observer }
   /// None: every call is intercepted.
   public func admission(for method: MethodInfo) -> (@Sendable (any ServerCall) throws -> Bool)? { nil }
 }

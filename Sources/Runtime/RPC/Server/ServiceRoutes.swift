@@ -33,10 +33,10 @@ public struct MethodRoute: Sendable {
         request = Request(slots: slots)
         call.finishRequest()
       } else {
-        request = try call.unaryRequest(Request.self)
+        request = try await call.unaryRequest(Request.self)
       }
       let response = try await handler(request, CallContext(call))
-      guard let slots = try call.responseSlots(Response.descriptor) else { return try call.unaryResponse(response) }
+      guard let slots = try call.responseSlots(Response.descriptor) else { return try await call.unaryResponse(response) }
       response.fill(slots)
       _ = try withExtendedLifetime(response) { () throws(RPCError) in try call.sendResponse(slots) }
     }

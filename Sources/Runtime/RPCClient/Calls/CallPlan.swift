@@ -27,7 +27,9 @@ struct CallPlan: Sendable {
   /// Whether there is exactly one response: the call is judged when it is over, not before.
   var hasOneResponse: Bool { method.kind == .unary || method.kind == .clientStreaming }
 
-  init(_ method: MethodInfo, _ options: CallOptions, _ context: ClientChannelContext) {
+  /// - Throws: ``RPC/RPCError`` with INTERNAL for metadata that may not be sent: left out, it would be missed in silence.
+  init(_ method: MethodInfo, _ options: CallOptions, _ context: ClientChannelContext) throws(RPCError) {
+    if let problem = options.metadata.unsendable { throw RPCError(.internal, "\(problem)", cause: problem) }
     let configuration = context.configuration
     let config = context.methods[method]
     let options = config?.applied(to: options) ?? options

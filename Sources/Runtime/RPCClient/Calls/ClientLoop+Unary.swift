@@ -8,7 +8,7 @@ extension ClientLoop {
   func unary<Request: Message, Response: Message>(
     _ method: MethodDescriptor<Request, Response>, _ request: Request, _ options: CallOptions
   ) async throws(RPCError) -> ClientResponse<Response> {
-    let plan = CallPlan(method.info, options, context)
+    let plan = try CallPlan(method.info, options, context)
     guard let observation = plan.observation else { return try await unary(plan, request) }
     do throws(RPCError) {
       let response: ClientResponse<Response> = try await unary(plan, request)

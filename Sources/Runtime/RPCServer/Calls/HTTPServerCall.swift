@@ -46,7 +46,7 @@ final class HTTPServerCall: HTTP2StreamHandler, HTTPBodySink, @unchecked Sendabl
   func streamReceivedData(_ stream: HTTP2Stream) {
     guard !isAnswered else { return stream.consume(stream.inbound.count) }
     if stream.inbound.count > maximumBodyBytes {
-      answer(route?.http?.tooLarge ?? refusal(413, "content too large\n", stream), toHead: false)
+      refuse(.bodyTooLarge, stream)
       stream.consume(stream.inbound.count)
       stopHandler()
     } else if beginsAtHeaders {
@@ -129,7 +129,7 @@ final class HTTPServerCall: HTTP2StreamHandler, HTTPBodySink, @unchecked Sendabl
   private func ranOut() {
     guard let stream, !stream.isRemoteClosed, !isAnswered else { return }
     if turn != nil || stream.inbound.count < stream.unaskedBytes {
-      answer(refusal(408, "the body takes too long\n", stream), toHead: false)
+      refuse(.bodyTooSlow, stream)
     } else {
       shed(.requestBytes, stream)
     }
@@ -172,7 +172,7 @@ final class HTTPServerCall: HTTP2StreamHandler, HTTPBodySink, @unchecked Sendabl
 
   private func shed(_ reason: ShedReason, _ stream: HTTP2Stream) {
     server.events.callShed(reason)
-    answer(refusal(503, "too many requests are running\n", stream, [("retry-after", "1")]), toHead: false)
+    refuse(.overloaded, stream)
   }
 
   func streamClosed(_ stream: HTTP2Stream, _ error: HTTP2ErrorCode) {
@@ -181,10 +181,11 @@ final class HTTPServerCall: HTTP2StreamHandler, HTTPBodySink, @unchecked Sendabl
     stopHandler()
   }
 
-  private func refusal(
-    _ status: Int, _ text: String, _ stream: HTTP2Stream, _ headers: [(name: String, value: String)] = []
-  ) -> HTTPServerResponse {
-    .refusal(status, text, headers, to: stream.headers.text(.origin), server.configuration.cors)
+  private func refuse(_ refusal: HTTPRefusal, _ stream: HTTP2Stream) {
+    guard !isAnswered else { return }
+    let path = (stream.headers.text(.path) ?? "/").prefix { $0 != "?" }
+    server.events.httpRefused(refusal, stream.headers.text(.method) ?? "GET", String(path), ConnectionPeer.of(stream.connection))
+    answer(refusal.response(route?.http, to: stream.headers.text(.origin), server.configuration.cors), toHead: false)
   }
 
   private func request(_ stream: HTTP2Stream) -> HTTPServerRequest {

@@ -4,15 +4,20 @@ internal import HTTP2
 internal import JSON
 internal import RPC
 internal import RPCWire
+internal import Synchronization
 
 /// The response's headers, and how the call's end is told in each protocol.
 extension RPCServerCall {
   func refuse(_ error: RPCError, httpStatus: Int? = nil) {
     stopClock()
+    if !hasBegun { noteRefusal(error) }
     fail(error, httpStatus: httpStatus)
     // The rest of a refused request is of no interest, and must not fill the window.
     discardInput()
   }
+
+  /// The call has a status that no handler has anything to do with.
+  func noteRefusal(_ error: RPCError) { server.refusals?.callRefused(self, since: begun, error) }
 
   /// Refuses the call because there is too much of something; its caller is told when to come again.
   func shed(_ reason: ShedReason) {
@@ -23,13 +28,14 @@ extension RPCServerCall {
   /// The server drains. A call that goes on for as long as the server does would hold it up.
   func serverDrains() {
     guard let route, route.endsWithServer, !isAnswered else { return }
-    refuse(RPCError(.unavailable, "the server is stopping"))
+    refuse(.stopping)
     stopHandler()
   }
 
   func sendHeaders(_ stream: HTTP2Stream) {
     guard !hasSentHeaders else { return }
     hasSentHeaders = true
+    let initialMetadata = initialMetadata
     guard !form.hasPlainHead || !initialMetadata.isEmpty else {
       return stream.respond(HeaderLists.grpcResponse, endsStream: false)
     }
@@ -50,8 +56,13 @@ extension RPCServerCall {
   // MARK: Success
 
   func succeed() {
+    let (initialMetadata, trailingMetadata) = said.withLock { ($0.initialMetadata, $0.trailingMetadata) }
+    if let problem = hasSentHeaders ? trailingMetadata.unsendable : initialMetadata.unsendable ?? trailingMetadata.unsendable {
+      return fail(rpcError(problem), isKnown: true)
+    }
     isAnswered = true
     guard let stream else { return }
+    let okTrailers = trailingMetadata.isEmpty ? HeaderLists.grpcOK : GRPCHeaders.trailers(ok: trailingMetadata)
     switch form.wire {
     case .grpc:
       sendHeaders(stream)
@@ -72,22 +83,23 @@ extension RPCServerCall {
     }
   }
 
-  private var okTrailers: HeaderList {
-    trailingMetadata.isEmpty ? HeaderLists.grpcOK : GRPCHeaders.trailers(ok: trailingMetadata)
-  }
-
   // MARK: Failure
 
-  /// Ends the call with an error. `httpStatus` replaces the one that unary Connect calls give to its code.
-  func fail(_ error: RPCError, httpStatus: Int? = nil) {
+  /// Ends the call with an error. `httpStatus` replaces the one that unary Connect calls give to its code; `isKnown` says that the log
+  /// knows already of metadata that may not be sent.
+  func fail(_ error: RPCError, httpStatus: Int? = nil, isKnown: Bool = false) {
     isAnswered = true
     guard let stream else { return }
     var trailing = trailingMetadata
     trailing.append(contentsOf: error.metadata)
+    // The error stands; what it cannot take along is left out.
+    if !isKnown, let problem = trailing.unsendable { server.events.unexpectedError(CallContext(self), problem, IncidentID.make()) }
     if !hasSentHeaders { stream.outbound.reset() }
     switch form.wire {
     case .grpc, .grpcWeb:
       let trailers = GRPCHeaders.trailers(error, trailing)
+      // A handler's headers are headers; in one block with the status they would be taken for trailers.
+      if hasBegun, !initialMetadata.isEmpty { sendHeaders(stream) }
       if !hasSentHeaders {
         let list = ServerHeaders.trailersOnly(form.wire, form.codec, initialMetadata, trailers)
         trailing.append(contentsOf: initialMetadata)

@@ -1,4 +1,5 @@
 internal import ConnectWire
+internal import EventLoop
 internal import HTTP2
 internal import RPC
 internal import RPCWire
@@ -15,6 +16,9 @@ extension RPCServerCall {
   func awaitRequest() async throws(RPCError) {
     guard beginsAtHeaders, getCall == nil else { return }
     while true {
+      guard server.loop.isCurrent else {
+        return try await server.loop.visit { () async throws(RPCError) in try await self.awaitRequest() }
+      }
       guard let stream, !isAnswered else { throw RPCError(.cancelled, "the call is over") }
       guard let expected = try expectedRequest(stream) else {
         await nextBytes(stream)
@@ -42,6 +46,11 @@ extension RPCServerCall {
   }
 
   func letGoOfRequest() {
+    guard server.loop.isCurrent else {
+      // A loop that has ended holds no bytes.
+      server.loop.execute { self.letGoOfRequest() }
+      return
+    }
     guard let turn else { return }
     room?.leave(turn)
     self.turn = nil

@@ -1,22 +1,39 @@
 internal import Buffers
 internal import ConnectWire
+internal import EventLoop
 internal import HTTP2
 internal import MessagesCore
 internal import MessagesWire
 internal import RPC
 internal import RPCWire
+internal import Synchronization
 
 /// Messages in and out, one at a time. Protobuf without compression is the hot path; everything else goes by way of
 /// ``MessageCoding``.
 extension RPCServerCall {
   var responseCompression: MessageCompression {
-    get { form.chosen }
-    set { form.choose(newValue, hasSentHeaders: hasSentHeaders) }
+    get { said.withLock { $0.compression } ?? server.configuration.responseCompression }
+    set {
+      said.withLock { $0.compression = newValue }
+      choose(newValue)
+    }
+  }
+
+  /// From elsewhere, the choice is on the loop before whatever its caller writes after it.
+  private func choose(_ compression: MessageCompression) {
+    guard server.loop.isCurrent else {
+      server.loop.execute { self.choose(compression) }
+      return
+    }
+    form.choose(compression, hasSentHeaders: hasSentHeaders)
   }
 
   // MARK: Unary calls
 
-  func unaryRequest<M: Message>(_ type: M.Type) throws(RPCError) -> M {
+  func unaryRequest<M: Message>(_ type: M.Type) async throws(RPCError) -> M {
+    guard server.loop.isCurrent else {
+      return try await server.loop.visit { () async throws(RPCError) in try await self.unaryRequest(type) }
+    }
     guard let stream else { throw RPCError(.cancelled, "the caller is gone") }
     defer { if beginsAtHeaders { stream.dropInbound() } }
     guard form.wire != .connectUnary else { return try bareRequest(stream) }
@@ -31,7 +48,10 @@ extension RPCServerCall {
     }
   }
 
-  func unaryResponse<M: Message>(_ message: M) throws(RPCError) {
+  func unaryResponse<M: Message>(_ message: M) async throws(RPCError) {
+    guard server.loop.isCurrent else {
+      return try await server.loop.visit { () async throws(RPCError) in try await self.unaryResponse(message) }
+    }
     guard let stream, !isAnswered else { return }
     precondition(!hasResponse, "a unary call has one response")
     guard stream.hasRoom else {
@@ -50,7 +70,7 @@ extension RPCServerCall {
   }
 
   private func bareRequest<M: Message>(_ bytes: UnsafeRawBufferPointer) throws(RPCError) -> M {
-    traffic.received += bytes.count
+    received(bytes.count)
     requestWasCompressed = form.requestCompression != .identity && !bytes.isEmpty
     return try server.coding.decode(
       M.self, bytes, form, isCompressed: requestWasCompressed, maximumBytes: maximumRequestBytes)
@@ -60,7 +80,7 @@ extension RPCServerCall {
 
   func decode<M: Message>(_ envelope: Envelope, _ bytes: UnsafeRawBufferPointer) throws(RPCError) -> M {
     let content = UnsafeRawBufferPointer(rebasing: bytes[Envelope.prefixBytes..<envelope.end])
-    traffic.received += envelope.count
+    received(envelope.count)
     guard envelope.flags == 0, form.codec == .proto else { return try decode(envelope.flags, content) }
     requestWasCompressed = false
     do {
@@ -106,7 +126,7 @@ extension RPCServerCall {
         Result { () throws(EncodeError) in try encoder.pack(slots, into: output, behind: Envelope.prefixBytes) }
       }.get()
       output.overwrite(bigEndian: UInt32(truncatingIfNeeded: count), at: output.count - count - 4)
-      traffic.sent += count
+      sent(count)
     } catch {
       throw .unencodable(error)
     }
@@ -123,7 +143,7 @@ extension RPCServerCall {
       let isCompressed = try server.coding.encode(
         message, form.codec, form.chosen == form.announced ? form.chosen : .identity,
         minimumBytes: form.isChosenByHandler ? 0 : server.configuration.minimumCompressedBytes, into: output)
-      traffic.sent += output.count - content
+      sent(output.count - content)
       if isEnveloped {
         output.overwrite(bigEndian: UInt32(output.count - content), at: start + 1)
         if isCompressed { output.overwrite(Envelope.compressed, at: start) }

@@ -10,6 +10,9 @@ extension RPCServerCall {
   func start() {
     guard server.hasRoom(on: stream), server.runningHandlers.take(1) else { return shed(.runningHandlers) }
     isRunning = true
+    hasBegun = true
+    // Described now, so that whoever asks from elsewhere finds it.
+    if let connection = stream?.connection, connection.attachment == nil { _ = ConnectionPeer.of(connection) }
     if let observer = server.observer {
       begun = MonotonicInstant.now().nanoseconds
       observer.callBegins(self)
@@ -35,6 +38,7 @@ extension RPCServerCall {
   }
 
   private func ended(_ error: (any Error)?) {
+    server.loop.assertInLoop()
     if let observer = server.observer { observer.callEnds(self, since: begun, error) }
     isRunning = false
     // Whoever ended the call may have done so before its handler was reached.
@@ -49,6 +53,8 @@ extension RPCServerCall {
       client = nil
     }
     stopClock()
+    // A task that outlives its handler and still waits for a request or for room would wait for ever.
+    defer { wakeWaiters() }
     guard !isAnswered else { return }
     if let error {
       fail(rpcError(error))
@@ -60,7 +66,7 @@ extension RPCServerCall {
   }
 
   /// What the caller is told of an error: as much as it was meant to know.
-  private func rpcError(_ error: any Error) -> RPCError {
+  func rpcError(_ error: any Error) -> RPCError {
     if hasPassedDeadline { return .deadlineExceeded }
     if let error = error as? RPCError { return error }
     if error is CancellationError { return RPCError(.cancelled, "the call was cancelled") }
@@ -79,6 +85,7 @@ extension RPCServerCall {
       isAnswered = true
       stream.reset(.cancel)
     } else {
+      if !hasBegun { noteRefusal(.deadlineExceeded) }
       fail(.deadlineExceeded)
     }
     guard isRunning else { return discardInput() }

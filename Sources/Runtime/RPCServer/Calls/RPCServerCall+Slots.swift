@@ -1,15 +1,17 @@
 internal import Buffers
 internal import ConnectWire
+internal import EventLoop
 internal import HTTP2
 internal import MessagesCore
 internal import MessagesWire
 internal import RPC
 internal import RPCWire
 
-/// Plain protobuf, read from and written to slots by whoever knows the type of the message: the hot path.
+/// Plain protobuf, read from and written to slots by whoever knows the type of the message: the hot path. Decoder and encoder are the
+/// loop's: elsewhere there are no slots.
 extension RPCServerCall {
   func requestSlots(_ descriptor: MessageDescriptor) throws(RPCError) -> MessageSlots? {
-    guard let borrowedStream, !isAnswered, form.hasEnvelopes, case .proto = form.codec else { return nil }
+    guard server.loop.isCurrent, let borrowedStream, !isAnswered, form.hasEnvelopes, case .proto = form.codec else { return nil }
     // A result instead of a throw, here and below: the closure's errors would have no type.
     return try borrowedStream._withUnsafeGuaranteedRef { stream in
       Result { () throws(RPCError) in try requestSlots(descriptor, of: stream) }
@@ -30,7 +32,7 @@ extension RPCServerCall {
       // Its memory stays what it is until the next bytes come.
       inbound.removeFirst(envelope.end)
     }
-    traffic.received += envelope.count
+    received(envelope.count)
     requestWasCompressed = false
     let content = UnsafeRawBufferPointer(rebasing: bytes[Envelope.prefixBytes..<envelope.end])
     do {
@@ -49,7 +51,7 @@ extension RPCServerCall {
 
   func responseSlots(_ descriptor: MessageDescriptor) throws(RPCError) -> SlotWriter? {
     // Who has to wait for room, or does without, is told so elsewhere.
-    guard let borrowedStream, !isAnswered, form.hasPlainResponses, form.hasEnvelopes,
+    guard server.loop.isCurrent, let borrowedStream, !isAnswered, form.hasPlainResponses, form.hasEnvelopes,
       borrowedStream._withUnsafeGuaranteedRef({ $0.hasRoom })
     else { return nil }
     do {
@@ -71,7 +73,7 @@ extension RPCServerCall {
   @inline(__always)
   private func send(_ slots: SlotWriter, on stream: HTTP2Stream) throws(RPCError) -> Bool {
     try pack(slots, stream)
-    guard case .unary = kind else { return sent(on: stream) }
+    guard case .unary = kind else { return try sent(on: stream) }
     precondition(!hasResponse, "a unary call has one response")
     hasResponse = true
     return true

@@ -4,12 +4,17 @@ internal import EventLoop
 internal import HTTP2
 internal import RPC
 internal import RPCWire
+internal import Synchronization
 
 /// One call on one HTTP/2 stream, from its headers to its status, in whichever protocol it came.
 ///
 /// A unary call is dispatched inside nghttp2's callback as soon as its request is whole: a handler that never suspends has
 /// answered before the callback returns. Reused with its stream, unless somebody still holds it.
-// SAFETY: used on its loop only; handlers run there too, since their task prefers it.
+///
+/// Handlers run on its loop, since their task prefers it, and may hand the call to tasks and actors that do not. Whatever moves messages
+/// asks where it is, a comparison of two pointers, and visits the loop from elsewhere; what handlers set is behind a lock; and what is
+/// settled before a handler begins may be read anywhere.
+// SAFETY: what is neither settled, nor atomic, nor behind the lock is used on its loop only.
 final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   let server: ServerLoop
   /// Gone as soon as the stream is closed, even if the handler still runs.
@@ -29,20 +34,34 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   var form: CallForm
   /// The query and the message of a call that came by GET.
   var getCall: (query: String, message: [UInt8])?
-  var storedMetadata: Metadata?
-  var storedPeer: Peer?
   var deadline: Deadline?
-  var initialMetadata = Metadata()
-  var trailingMetadata = Metadata()
-  var values = CallValues()
-  var traffic = CallTraffic()
-  var requestWasCompressed = false
+  /// What handlers and interceptors set, from wherever they are.
+  struct Said {
+    var initialMetadata = Metadata()
+    var trailingMetadata = Metadata()
+    var values = CallValues()
+    /// The choice of the handler; nil without one.
+    var compression: MessageCompression?
+    /// What could be read from the stream before it was gone.
+    var metadata: Metadata?
+    var peer: Peer?
+
+    var isEmpty: Bool {
+      values.isEmpty && initialMetadata.isEmpty && trailingMetadata.isEmpty && compression == nil && metadata == nil && peer == nil
+    }
+  }
+  let said = Mutex(Said())
+  private let receivedBytes = Atomic<Int>(0)
+  private let sentBytes = Atomic<Int>(0)
+  private let lastWasCompressed = Atomic<Bool>(false)
 
   var hasSentHeaders = false
   var hasResponse = false
   var isRunning = false
-  /// When the handler began, if somebody looks on.
+  /// When the handler began, if somebody looks on; before that, when the headers came.
   var begun: UInt64 = 0
+  /// Whether the handler has begun, or will never.
+  var hasBegun = false
   /// The status has been decided: what the handler still does is of no consequence.
   var isAnswered = false
   var hasPassedDeadline = false
@@ -71,15 +90,13 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
     route = nil
     form = server.defaultForm
     if getCall != nil { getCall = nil }
-    storedMetadata = nil
-    storedPeer = nil
     deadline = nil
-    if !initialMetadata.isEmpty { initialMetadata = Metadata() }
-    if !trailingMetadata.isEmpty { trailingMetadata = Metadata() }
-    if !values.isEmpty { values = CallValues() }
-    traffic = CallTraffic()
+    said.withLock { if !$0.isEmpty { $0 = Said() } }
+    receivedBytes.store(0, ordering: .relaxed)
+    sentBytes.store(0, ordering: .relaxed)
     requestWasCompressed = false
     hasSentHeaders = false
+    hasBegun = false
     hasResponse = false
     isAnswered = false
     hasPassedDeadline = false
@@ -90,6 +107,7 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   func streamReceivedHeaders(_ stream: HTTP2Stream) {
     // A second header block is the request's trailers, which nothing here uses.
     guard stream.trailers == nil else { return }
+    begun = server.loop.now.nanoseconds
     if server.hasCORS { form.isCrossOrigin = stream.headers.value(.origin) != nil }
     if !stream.isUnwelcome, let (entry, wire, codec) = ServerRequestKind.plainCall(stream.headers, server) {
       route = entry._withUnsafeGuaranteedRef { $0.method }
@@ -115,7 +133,8 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
       self.stream = nil
       call.open(stream)
       call.begin(stream)
-    case .refusedRPC(let error, let wire, let codec, let httpStatus):
+    case .refusedRPC(let error, let wire, let codec, let httpStatus, let route):
+      self.route = route
       form.wire = wire
       form.codec = codec
       refuse(error, httpStatus: httpStatus)
@@ -133,6 +152,7 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   private func begin() {
     maximumRequestBytes = route.unsafelyUnwrapped.maximumRequestBytes
     beginsAtHeaders = route.unsafelyUnwrapped.beginsAtHeaders
+    if server.isDraining, route.unsafelyUnwrapped.endsWithServer { return refuse(.stopping) }
     // Also before the request is whole: it may never become so.
     if deadline != nil { server.bound(self) }
     if kind != .unary || beginsAtHeaders { start() }
@@ -184,18 +204,52 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
 
   func streamClosed(_ stream: HTTP2Stream, _ error: HTTP2ErrorCode) {
     guard isRunning else {
-      self.stream = nil
+      if !isAnswered { noteRefusal(RPCError(.cancelled, "the call was cancelled")) }
+      isAnswered = true
+      letGo(stream)
       stopClock()
       return
     }
-    // Who still runs may still ask: what it could ask for goes with the stream.
-    _ = metadata
-    storedPeer = peer
-    self.stream = nil
+    letGo(stream)
     isAnswered = true
     stopClock()
     task?.cancel()
     wakeWaiters()
+  }
+
+  /// Who still holds the call may still ask: what could be asked for goes with the stream.
+  private func letGo(_ stream: HTTP2Stream) {
+    // Nobody else holds a call whose handler never began.
+    guard hasBegun else { return self.stream = nil }
+    said.withLock { said in
+      said.metadata = said.metadata ?? GRPCHeaders.metadata(stream.headers)
+      said.peer = ConnectionPeer.of(stream.connection)
+      self.stream = nil
+    }
+  }
+
+  // MARK: What it has moved
+
+  var traffic: CallTraffic {
+    var traffic = CallTraffic()
+    traffic.received = receivedBytes.load(ordering: .relaxed)
+    traffic.sent = sentBytes.load(ordering: .relaxed)
+    return traffic
+  }
+
+  // The loop alone counts, so that nothing has to be added atomically.
+
+  @inline(__always)
+  func received(_ bytes: Int) {
+    receivedBytes.store(receivedBytes.load(ordering: .relaxed) &+ bytes, ordering: .relaxed)
+  }
+
+  @inline(__always)
+  func sent(_ bytes: Int) { sentBytes.store(sentBytes.load(ordering: .relaxed) &+ bytes, ordering: .relaxed) }
+
+  var requestWasCompressed: Bool {
+    @inline(__always) get { lastWasCompressed.load(ordering: .relaxed) }
+    @inline(__always) set { lastWasCompressed.store(newValue, ordering: .relaxed) }
   }
 
   func tooLarge(_ size: Int? = nil) -> RPCError { route.unsafelyUnwrapped.tooLarge(size) }

@@ -105,14 +105,6 @@ public struct HTTPServerResponse: Sendable {
     .init(status, headers: [("content-type", "text/plain; charset=utf-8")] + headers, body: Array(text.utf8))
   }
 
-  /// A refusal by the server itself, which a page of `origin` can read where it may call at all.
-  static func refusal(
-    _ status: Int, _ text: String, _ headers: [(name: String, value: String)] = [], to origin: String?, _ cors: CORSPolicy?
-  ) -> HTTPServerResponse {
-    let fields = origin == nil ? [] : cors?.answerFields(for: origin) ?? []
-    return .text(status, text, headers: headers + fields)
-  }
-
   /// A response of JSON that is encoded already.
   public static func json(_ status: Int, _ body: [UInt8], headers: [(name: String, value: String)] = []) -> HTTPServerResponse {
     .init(status, headers: [("content-type", "application/json")] + headers, body: body)
@@ -128,8 +120,8 @@ public struct HTTPRoute: Sendable {
   public let path: String
   /// The largest body of a request, in bytes; nil for what holds for all routes of the server.
   public let maximumBodyBytes: Int?
-  /// What a larger body is answered with; nil for 413 and a line of text.
-  public let tooLarge: HTTPServerResponse?
+  /// What the server answers with where it turns a request for this path away itself; nil for a line of text.
+  public let refusing: (@Sendable (HTTPRefusal) -> HTTPServerResponse)?
   /// Whether the handler begins before the body is there, and asks for it when it has judged who sends it.
   public let beginsAtHeaders: Bool
   /// Which large requests its bodies wait for.
@@ -139,14 +131,14 @@ public struct HTTPRoute: Sendable {
 
   /// Joins a path with what answers.
   public init(
-    _ path: String, maximumBodyBytes: Int? = nil, tooLarge: HTTPServerResponse? = nil, beginsAtHeaders: Bool = false,
-    room: String = RequestLimit.room, _ handler: @escaping Handler
+    _ path: String, maximumBodyBytes: Int? = nil, refusing: (@Sendable (HTTPRefusal) -> HTTPServerResponse)? = nil,
+    beginsAtHeaders: Bool = false, room: String = RequestLimit.room, _ handler: @escaping Handler
   ) {
     self.path = path
     self.room = room
     self.beginsAtHeaders = beginsAtHeaders
     self.maximumBodyBytes = maximumBodyBytes
-    self.tooLarge = tooLarge
+    self.refusing = refusing
     self.handler = handler
   }
 }

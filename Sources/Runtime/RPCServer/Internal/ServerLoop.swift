@@ -12,6 +12,8 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   let routes: RouteTable
   let fallback: HTTPRoute.Handler?
   let observer: (any ServerCallObserver)?
+  /// Who is told of calls that no handler sees.
+  let refusals: (any ServerCallObserver)?
   let configuration: RPCServerConfiguration
   let events: RPCServerEvents
   let decoder = MessageDecoder()
@@ -38,7 +40,7 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   private var connections: [ObjectIdentifier: HTTP2Connection] = [:]
   /// What is open now, in no order.
   var openConnections: Dictionary<ObjectIdentifier, HTTP2Connection>.Values { connections.values }
-  private var isDraining = false
+  private(set) var isDraining = false
   /// Calls with a deadline that began in this tick.
   private var begunCalls: [RPCServerCall] = []
   private var isWatchScheduled = false
@@ -46,12 +48,13 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
 
   init(
     _ loop: EventLoop, routes: RouteTable, fallback: HTTPRoute.Handler?, observer: (any ServerCallObserver)?,
-    configuration: RPCServerConfiguration, events: RPCServerEvents, budgets: ServerBudgets, gate: AcceptGate
+    refusals: (any ServerCallObserver)?, configuration: RPCServerConfiguration, events: RPCServerEvents, budgets: ServerBudgets, gate: AcceptGate
   ) {
     self.loop = loop
     self.routes = routes
     self.fallback = fallback
     self.observer = observer
+    self.refusals = refusals
     self.configuration = configuration
     self.events = events
     self.gate = gate
@@ -86,9 +89,12 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
     }
   }
 
-  /// What answers a request that the server itself refuses; a page of another origin can read it.
-  func refusal(_ status: Int, _ text: String, _ headers: [(name: String, value: String)]) -> HTTPRoute.Handler {
-    { [cors = configuration.cors] request in .refusal(status, text, headers, to: request.header("origin"), cors) }
+  /// What answers a request that the server itself refuses, in the words of the route where it has one.
+  func refusal(_ refusal: HTTPRefusal, of route: HTTPRoute? = nil) -> HTTPRoute.Handler {
+    { [cors = configuration.cors, events] request in
+      events.httpRefused(refusal, request.method, request.path, request.peer)
+      return refusal.response(route, to: request.header("origin"), cors)
+    }
   }
 
   /// Whether one more handler may run for a stream's connection, or its client where a proxy's connection is shared by many. None has

@@ -10,8 +10,9 @@ enum ServerRequestKind {
   case rpc(ServedMethod, WireProtocol, MessageCodec)
   /// A unary Connect call by GET.
   case connectGet(ServedMethod, ConnectGetRequest, MessageCodec)
-  /// A call that ends before it begins; `httpStatus` stands in for the one that Connect gives to the error.
-  case refusedRPC(RPCError, WireProtocol, MessageCodec, httpStatus: Int?)
+  /// A call that ends before it begins, of a method where the path leads to one; `httpStatus` stands in for the one that Connect gives
+  /// to the error.
+  case refusedRPC(RPCError, WireProtocol, MessageCodec, httpStatus: Int?, of: ServedMethod? = nil)
   /// A plain HTTP request, with what answers it, and the route when it has one.
   case http(HTTPRoute.Handler, RouteEntry? = nil)
 
@@ -21,7 +22,7 @@ enum ServerRequestKind {
     let type = headers.value(.contentType).map { WireContentType.parse($0) } ?? .other
     guard !headers.isTooLarge else {
       let error = RPCError.headersTooLarge(limit: server.configuration.http2.headerListBytes)
-      self = Self.refused(entry, type, error, server.refusal(431, "request header fields too large\n", []))
+      self = Self.refused(entry, type, error, server.refusal(.headersTooLarge, of: entry?.http))
       return
     }
     switch entry?.target {
@@ -47,8 +48,7 @@ enum ServerRequestKind {
   ) -> ServerRequestKind {
     guard headers.value(.method, is: "POST") else { return other(route, query, headers, server) }
     guard case .known(let wire, let codec) = type, suits(wire, route.kind) else {
-      return .http(
-        server.refusal(415, "unsupported media type\n", [("accept-post", contentTypes(route.kind))]))
+      return .http(server.refusal(.unsupportedMediaType(accepted: contentTypes(route.kind))))
     }
     return .rpc(route, wire, codec)
   }
@@ -68,10 +68,10 @@ enum ServerRequestKind {
     }
     let allowsGet = route.kind == .unary && route.method.idempotency == .noSideEffects
     guard allowsGet, headers.value(.method, is: "GET") else {
-      return .http(server.refusal(405, "method not allowed\n", [("allow", allowsGet ? "GET, POST" : "POST")]))
+      return .http(server.refusal(.wrongMethod(allowed: allowsGet ? "GET, POST" : "POST")))
     }
     let request = ConnectGetRequest(query: query)
-    guard let codec = request.codec else { return .http(server.refusal(415, "unsupported media type\n", [])) }
+    guard let codec = request.codec else { return .http(server.refusal(.unsupportedMediaType(accepted: nil))) }
     return .connectGet(route, request, codec)
   }
 
@@ -87,16 +87,15 @@ enum ServerRequestKind {
     case .unknownCodec(let wire) where wire == .grpc: return .refusedRPC(error(), wire, .proto, httpStatus: nil)
     case .unknownCodec, .other: break
     }
-    return .http(server.fallback ?? server.refusal(404, "not found\n", []))
+    return .http(server.fallback ?? server.refusal(.noSuchPath))
   }
 
   /// What a request is whose client has done too much that is of no use.
   static func unwelcome(_ headers: HeaderBlock, _ server: ServerLoop) -> ServerRequestKind {
     let (path, _) = split(headers.value(.path) ?? UnsafeRawBufferPointer(start: nil, count: 0))
     let type = headers.value(.contentType).map { WireContentType.parse($0) } ?? .other
-    return refused(
-      server.routes.entry(for: path)?.takeUnretainedValue(), type, .overloaded,
-      server.refusal(429, "too many requests of no use\n", [("retry-after", "1")]))
+    let entry = server.routes.entry(for: path)?.takeUnretainedValue()
+    return refused(entry, type, .overloaded, server.refusal(.unwelcome, of: entry?.http))
   }
 
   /// Refuses a request in the terms of its protocol, as far as its path and its type tell; `answer` is for plain HTTP.
@@ -105,11 +104,11 @@ enum ServerRequestKind {
   ) -> ServerRequestKind {
     if case .known(let wire, let codec) = type {
       // Of JSON alone nobody knows whether it is Connect; the path tells.
-      if case .rpc = entry?.target { return .refusedRPC(error, wire, codec, httpStatus: nil) }
+      if case .rpc(let route) = entry?.target { return .refusedRPC(error, wire, codec, httpStatus: nil, of: route) }
       if wire != .connectUnary { return .refusedRPC(error, wire, codec, httpStatus: nil) }
-    } else if case .rpc = entry?.target {
+    } else if case .rpc(let route) = entry?.target {
       // The content type may be among the fields that were not kept.
-      return .refusedRPC(error, .grpc, .proto, httpStatus: nil)
+      return .refusedRPC(error, .grpc, .proto, httpStatus: nil, of: route)
     }
     return .http(answer)
   }

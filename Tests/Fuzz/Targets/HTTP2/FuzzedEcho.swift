@@ -62,8 +62,8 @@ final class FuzzedEcho: EchoService.Handlers {
 
   func metadata(_ request: MetadataRequest, _ call: CallContext) async throws -> MetadataResponse {
     try await counted {
-      for (name, value) in request.initial where Metadata.isValidName(name) { add(name, value, to: &call.initialMetadata) }
-      for (name, value) in request.trailing where Metadata.isValidName(name) { add(name, value, to: &call.trailingMetadata) }
+      for (name, value) in request.initial { try add(name, value, to: &call.initialMetadata) }
+      for (name, value) in request.trailing { try add(name, value, to: &call.trailingMetadata) }
       var received: [String: String] = [:]
       for entry in call.metadata.entries {
         switch entry.value {
@@ -105,8 +105,8 @@ final class FuzzedEcho: EchoService.Handlers {
     try await counted { GuardedResponse(caller: call.metadata["authorization"] ?? "nobody") }
   }
 
-  private func add(_ name: String, _ value: String, to metadata: inout Metadata) {
-    if name.hasSuffix("-bin") { metadata.append(name, Array(value.utf8)) } else { metadata.append(name, value) }
+  private func add(_ name: String, _ value: String, to metadata: inout Metadata) throws {
+    if name.hasSuffix("-bin") { try metadata.append(checking: name, Array(value.utf8)) } else { try metadata.append(checking: name, value) }
   }
 
   private struct Unexpected: Error {}

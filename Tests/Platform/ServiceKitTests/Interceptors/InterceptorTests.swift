@@ -147,8 +147,8 @@ final class FakeCall: ServerCall, @unchecked Sendable {
     self.metadata = metadata
   }
 
-  func unaryRequest<M: Message>(_ type: M.Type) throws(RPCError) -> M { M() }
-  func unaryResponse<M: Message>(_ message: M) throws(RPCError) {}
+  func unaryRequest<M: Message>(_ type: M.Type) async throws(RPCError) -> M { M() }
+  func unaryResponse<M: Message>(_ message: M) async throws(RPCError) {}
   func receive<M: Message>(_ type: M.Type) async throws(RPCError) -> M? { nil }
   func send<M: Message>(_ message: M) async throws(RPCError) {}
 }

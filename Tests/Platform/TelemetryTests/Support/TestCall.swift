@@ -30,8 +30,8 @@ final class TestCall: ServerCall, @unchecked Sendable {
 
   private var noMessages: RPCError { RPCError(.unimplemented, "this call has no messages") }
 
-  func unaryRequest<M: Message>(_ type: M.Type) throws(RPCError) -> M { throw noMessages }
-  func unaryResponse<M: Message>(_ message: M) throws(RPCError) { throw noMessages }
+  func unaryRequest<M: Message>(_ type: M.Type) async throws(RPCError) -> M { throw noMessages }
+  func unaryResponse<M: Message>(_ message: M) async throws(RPCError) { throw noMessages }
   func receive<M: Message>(_ type: M.Type) async throws(RPCError) -> M? { throw noMessages }
   func send<M: Message>(_ message: M) async throws(RPCError) { throw noMessages }
 }

@@ -60,7 +60,6 @@ struct InProcessTests {
     try await run { channel, _, _ in
       var options = CallOptions(metadata: ["x-text": "a", "x-other": "b"])
       options.metadata.append("x-raw-bin", [1, 2, 255])
-      options.metadata.append(.init(name: "x-bad", value: .text("zwei\nzeilen")))
       options.metadata.append(.init(name: "grpc-timeout", value: .text("1S")))
       let response = try await channel.unary(
         Methods.metadata,
@@ -68,6 +67,10 @@ struct InProcessTests {
       #expect(response.message.received == ["x-text": "a", "x-other": "b", "x-raw-bin": MetadataBase64.encode([1, 2, 255])])
       #expect(response.initialMetadata["x-initial"] == "1" && response.initialMetadata.binary("x-initial-bin") == Array("2".utf8))
       #expect(response.trailingMetadata["x-trailing"] == "3")
+      options.metadata["x-bad"] = "zwei\nzeilen"
+      let unsendable = options
+      let refused = await error { try await channel.unary(Methods.metadata, MetadataRequest(), unsendable) }
+      #expect(refused?.code == .internal && refused?.message.contains("x-bad") == true)
     }
   }
 

@@ -221,8 +221,8 @@ private final class TogglingCall: ServerCall, @unchecked Sendable {
   }
   var traffic: CallTraffic { call.traffic }
 
-  func unaryRequest<M: Message>(_ type: M.Type) throws(RPCError) -> M { try call.unaryRequest(type) }
-  func unaryResponse<M: Message>(_ message: M) throws(RPCError) { try call.unaryResponse(message) }
+  func unaryRequest<M: Message>(_ type: M.Type) async throws(RPCError) -> M { try await call.unaryRequest(type) }
+  func unaryResponse<M: Message>(_ message: M) async throws(RPCError) { try await call.unaryResponse(message) }
   func receive<M: Message>(_ type: M.Type) async throws(RPCError) -> M? { try await call.receive(type) }
   func send<M: Message>(_ message: M) async throws(RPCError) {
     try await call.send(message)

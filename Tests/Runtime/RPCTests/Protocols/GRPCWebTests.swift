@@ -28,6 +28,26 @@ struct GRPCWebTests {
     }
   }
 
+  @Test("Headers that a handler set go before the status of a call that fails, as with gRPC", arguments: [type, "application/grpc"])
+  func failedHeaders(_ type: String) async throws {
+    let both = BeforeCall { call in
+      call.initialMetadata["x-first"] = "early"
+      call.trailingMetadata["x-last"] = "late"
+    }
+    try await ProtocolPeer.run(interceptors: [both]) { peer, _ in
+      let response = try await peer.answer(1, "Fail", type, HTTP2Peer.message([0x08, 5]))
+      let first = response.headers[0].map(\.0)
+      #expect(first.contains("x-first") && !first.contains("x-last") && !first.contains("grpc-status"))
+      if type == Self.type {
+        #expect(response.headers.count == 1)
+        #expect(response.webTrailers == ["grpc-status: 5", "x-last: late"])
+      } else {
+        #expect(response.headers.count == 2 && response.body.isEmpty)
+        #expect(response.headers[1].map(\.0) == ["grpc-status", "x-last"])
+      }
+    }
+  }
+
   @Test("Metadata goes into headers and into the last envelope, bytes in base64")
   func metadata() async throws {
     let both = BeforeCall { call in

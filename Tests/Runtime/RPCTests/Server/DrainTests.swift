@@ -1,4 +1,5 @@
 import EventLoop
+import HTTP2
 import RPC
 import RPCClient
 import RPCServer
@@ -58,6 +59,34 @@ struct DrainTests {
       try await within(.seconds(60)) { await server.drain(within: .seconds(600)) }
       #expect(await code.value == .unavailable)
     }
+  }
+
+  @Test("A watch or a reflection stream that begins while the server drains does not hold it up either", arguments: [true, false])
+  func lateStreams(_ isWatch: Bool) async throws {
+    let (group, peers) = (try EventLoopGroup(count: 1), try EventLoopGroup(count: 1))
+    let status = HealthStatus(services: ["demo"])
+    status.started()
+    var configuration = RPCServerConfiguration()
+    // The peer does not say that it has seen the notice, so that what it begins afterwards is still taken.
+    configuration.http2.drainNotice = .milliseconds(500)
+    let server = RPCServer(on: group, services: [HealthService(status).routes].withReflection(), configuration: configuration)
+    let address = try server.listen(on: SocketAddress("127.0.0.1:0"))
+    let drained = try await peers.loops[0].perform { () async throws -> Task<Void, Never> in
+      let peer = try await HTTP2Peer.open(to: address, on: peers.loops[0])
+      peer.isPolite = false
+      let drained = Task { await server.drain(within: .seconds(600)) }
+      try await peer.wait("the notice") { peer.frames.contains { $0.type == 7 } }
+      let path = isWatch ? "/grpc.health.v1.Health/Watch" : "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
+      let fields = HTTP2Peer.httpHeaders("POST", path, [("content-type", "application/grpc")])
+      peer.send(.headers(1, fields, ends: false))
+      peer.sendBody(1, HTTP2Peer.message([]), ends: false)
+      let answer = try await peer.response(1)
+      #expect(answer.status == StatusCode.unavailable.rawValue)
+      return drained
+    }
+    try await within(.seconds(60)) { await drained.value }
+    peers.shutDown()
+    group.shutDown()
   }
 
   @Test(

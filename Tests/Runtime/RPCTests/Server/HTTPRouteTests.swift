@@ -1,6 +1,9 @@
 import EventLoop
+import HTTP2
+import JSON
 import RPC
 import RPCServer
+import Synchronization
 import TestSupport
 import Testing
 
@@ -77,6 +80,59 @@ struct HTTPRouteTests {
       peer.send(.headers(5, HTTP2Peer.httpHeaders("GET", "/hello"), ends: true))
       #expect(try await peer.response(5).value(":status") == "200")
     }
+  }
+
+  @Test("What the server itself refuses is said in the words of the route, and told")
+  func ownWords() async throws {
+    let told = Told()
+    let refusing: @Sendable (HTTPRefusal) -> HTTPServerResponse = { .json($0.status, Array("{\"code\":\"\($0.reason)\"}".utf8), headers: $0.headers) }
+    let group = try EventLoopGroup(count: 1)
+    let peers = try EventLoopGroup(count: 1)
+    var configuration = RPCServerConfiguration()
+    configuration.maximumRunningHandlers = 1
+    configuration.http2.headerListBytes = 8_192
+    var events = RPCServerEvents()
+    events.httpRefused = { refusal, method, path, peer in told.add("\(method) \(path) \(refusal.status) \(peer.address)") }
+    let entered = Tally("handlers that run")
+    let server = RPCServer(
+      on: group, services: [],
+      http: [
+        HTTPRoute("/api", maximumBodyBytes: 100, refusing: refusing) { _ in .text(200, "fine") },
+        HTTPRoute("/slow") { _ in
+          entered.add()
+          try await Task.sleep(for: .seconds(600))
+          return .text(200, "late")
+        },
+      ], configuration: configuration, events: events)
+    let address = try server.listen(on: SocketAddress("127.0.0.1:0"))
+    try await peers.loops[0].perform {
+      let peer = try await HTTP2Peer.open(to: address, on: peers.loops[0])
+      peer.send(.headers(1, HTTP2Peer.httpHeaders("POST", "/api?secret=1")))
+      peer.sendBody(1, [UInt8](repeating: 1, count: 101), ends: false)
+      let large = try await peer.response(1)
+      #expect(large.value(":status") == "413" && large.json["code"]?.string == "REQUEST_TOO_LARGE")
+      let long = (0..<3).map { ("x-long-\($0)", String(repeating: "x", count: 4_000)) }
+      peer.send(.headers(3, HTTP2Peer.httpHeaders("GET", "/api", long), ends: true))
+      let headers = try await peer.response(3)
+      #expect(headers.value(":status") == "431" && headers.json["code"]?.string == "HEADERS_TOO_LARGE")
+      peer.send(.headers(5, HTTP2Peer.httpHeaders("GET", "/slow"), ends: true))
+      try await entered.wait { $0 == 1 }
+      peer.send(.headers(7, HTTP2Peer.httpHeaders("GET", "/api"), ends: true))
+      let busy = try await peer.response(7)
+      #expect(busy.value(":status") == "503" && busy.json["code"]?.string == "OVERLOADED" && busy.value("retry-after") == "1")
+      peer.send(.reset(5, 8))
+      peer.close()
+    }
+    await server.drain(within: .seconds(10))
+    #expect(told.all == ["POST /api 413 127.0.0.1", "GET /api 431 127.0.0.1", "GET /api 503 127.0.0.1"])
+    peers.shutDown()
+    group.shutDown()
+  }
+
+  private final class Told: Sendable {
+    private let lines = Mutex<[String]>([])
+    var all: [String] { lines.withLock { $0 } }
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
   }
 
   @Test("A body larger than every window arrives whole")

@@ -1,4 +1,5 @@
 import EventLoop
+import HTTP2
 import RPC
 import RPCClient
 import RPCServer
@@ -21,7 +22,7 @@ struct InterceptorTests {
         throw error
       }
       notes.add(name + " out")
-      call.trailingMetadata["x-\(name)"] = "seen"
+      try call.trailingMetadata.append(checking: "x-\(name)", "seen")
     }
   }
 
@@ -71,6 +72,11 @@ struct InterceptorTests {
       let isInOrder = start > 0 && start <= MonotonicInstant.now().nanoseconds
       notes.add("ends \(isInOrder) \((error as? RPCError)?.code.name ?? "OK") \(call.traffic.sent)")
     }
+
+    func callRefused(_ call: any ServerCall, since start: UInt64, _ error: RPCError) {
+      let isInOrder = start > 0 && start <= MonotonicInstant.now().nanoseconds
+      notes.add("\(call.method.name) refused \(isInOrder) \(error.code.name) \(call.peer.address) \(call.protocolName)")
+    }
   }
 
   @Test("The outermost that only looks on is told of calls instead of being in their way; any other is not")
@@ -84,6 +90,79 @@ struct InterceptorTests {
         notes.all == [
           "Guarded begins", "ends true UNAUTHENTICATED 0", "Guarded begins", "in the way", "ends true OK 5",
         ])
+    }
+  }
+
+  /// One thing that goes wrong before any handler.
+  struct Refusal: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let expected: [String]
+    let play: @Sendable (HTTP2Peer, EchoServer) async throws -> Void
+  }
+
+  static let refusals: [Refusal] = [
+    Refusal(testDescription: "an unknown method", expected: [" refused true UNIMPLEMENTED 127.0.0.1 grpc"]) { peer, _ in
+      let answer = try await peer.answer(1, "Nothing", "application/grpc")
+      #expect(answer.status == StatusCode.unimplemented.rawValue)
+    },
+    Refusal(testDescription: "an unknown method of Connect", expected: [" refused true UNIMPLEMENTED 127.0.0.1 connect"]) { peer, _ in
+      let answer = try await peer.answer(1, "Nothing", "application/proto", [], [("connect-protocol-version", "1")])
+      #expect(answer.value(":status") == "404")
+    },
+    Refusal(testDescription: "a request that is too large", expected: ["Echo refused true RESOURCE_EXHAUSTED 127.0.0.1 grpc"]) {
+      peer, _ in
+      let answer = try await peer.answer(1, "Echo", "application/grpc", HTTP2Peer.message(ProtocolPeer.echo(ofBytes: 20_000)))
+      #expect(answer.status == StatusCode.resourceExhausted.rawValue)
+    },
+    Refusal(testDescription: "headers that are too large", expected: ["Echo refused true RESOURCE_EXHAUSTED 127.0.0.1 grpc"]) {
+      peer, _ in
+      let long = (0..<3).map { ("x-long-\($0)", String(repeating: "x", count: 4_000)) }
+      let answer = try await peer.answer(1, "Echo", "application/grpc", HTTP2Peer.message([]), long)
+      #expect(answer.status == StatusCode.resourceExhausted.rawValue)
+    },
+    Refusal(testDescription: "a timeout that is none", expected: ["Echo refused true INVALID_ARGUMENT 127.0.0.1 grpc"]) { peer, _ in
+      let answer = try await peer.answer(1, "Echo", "application/grpc", HTTP2Peer.message([]), [("grpc-timeout", "soon")])
+      #expect(answer.status == StatusCode.invalidArgument.rawValue)
+    },
+    Refusal(
+      testDescription: "a deadline that passes before the request is whole",
+      expected: ["Echo refused true DEADLINE_EXCEEDED 127.0.0.1 grpc"]
+    ) { peer, _ in
+      peer.post(1, "Echo", "application/grpc", [0, 0, 0], [("grpc-timeout", "50m")], ends: false)
+      let answer = try await peer.response(1)
+      #expect(answer.status == StatusCode.deadlineExceeded.rawValue)
+    },
+    Refusal(
+      testDescription: "a caller that gives up before its request is whole", expected: ["Echo refused true CANCELLED 127.0.0.1 grpc"]
+    ) { peer, _ in
+      peer.post(1, "Echo", "application/grpc", [0, 0, 0], ends: false)
+      peer.send(.reset(1, 8))
+      try await peer.probe(3)
+    },
+    Refusal(
+      testDescription: "more calls than may run",
+      expected: ["Sleep begins", "Echo refused true RESOURCE_EXHAUSTED 127.0.0.1 grpc"]
+    ) { peer, server in
+      peer.call(1, "Sleep")
+      try await server.handlers.sleeping.wait { $0 == 1 }
+      let answer = try await peer.answer(3, "Echo", "application/grpc", HTTP2Peer.message([]))
+      #expect(answer.status == StatusCode.resourceExhausted.rawValue && answer.value("grpc-retry-pushback-ms") == "1000")
+      peer.send(.reset(1, 8))
+      try await server.handlers.cancelled.wait { $0 == 1 }
+    },
+  ]
+
+  @Test("A call that is refused before its handler is told of, once, with its method, its status and its peer", arguments: refusals)
+  func refusedEarly(_ refusal: Refusal) async throws {
+    let notes = Notes()
+    var configuration = RPCServerConfiguration()
+    configuration.maximumRequestBytes = 10_000
+    configuration.maximumRunningHandlers = 1
+    configuration.http2.headerListBytes = 8_192
+    try await ProtocolPeer.run(configuration, interceptors: [Onlooker(notes)]) { peer, server in
+      try await refusal.play(peer, server)
+      let heard = notes.all.filter { !$0.hasPrefix("ends") && !$0.hasPrefix("Echo begins") }
+      #expect(heard == refusal.expected)
     }
   }
 

@@ -162,7 +162,7 @@ import Testing
   private struct Refusing: ServerInterceptor {
     func intercept(_ call: any ServerCall, next: MethodRoute.Serve) async throws {
       try await call.awaitRequest()
-      _ = try call.unaryRequest(EchoRequest.self)
+      _ = try await call.unaryRequest(EchoRequest.self)
       throw RPCError(.permissionDenied, "somebody else's")
     }
   }

@@ -209,8 +209,7 @@ struct UnaryTests {
       try await server.handlers.sleeping.reaches(2)
       let error = await #expect(throws: RPCError.self) { _ = try await client.echo() }
       #expect(error?.code == .resourceExhausted)
-      #expect(error?.reason == "OVERLOADED")
-      #expect(error?.retryAfter == .seconds(1))
+      #expect(error?.details == [.retryInfo(.seconds(1))] && error?.retryAfter == .seconds(1))
       #expect(server.shed == [.runningHandlers])
       for sleeper in sleepers { sleeper?.cancel() }
       try await server.handlers.cancelled.reaches(2)

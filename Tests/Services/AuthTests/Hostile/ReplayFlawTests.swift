@@ -22,7 +22,7 @@ struct ReplayFlawTests {
       var planted = service.from("192.0.2.1", attacker.accessToken)
       for (name, value) in [
         ("cookie", "session=\(attacker.sessionID)"), ("x-session-id", attacker.sessionID), ("session_id", attacker.sessionID),
-      ] { planted.metadata.append(name, value) }
+      ] { try planted.metadata.append(checking: name, value) }
       let answer = try await service.auth.signInWithGoogle(request, options: planted)
       let given = try #require(answer.tokens)
       #expect(given.sessionID != attacker.sessionID)

@@ -72,8 +72,8 @@ public final class EchoHandlers: EchoService.Handlers {
 
   /// Returns the metadata received and sends what it was given.
   public func metadata(_ request: MetadataRequest, _ call: CallContext) async throws -> MetadataResponse {
-    for (name, value) in request.initial.sorted(by: { $0.key < $1.key }) { add(name, value, to: &call.initialMetadata) }
-    for (name, value) in request.trailing.sorted(by: { $0.key < $1.key }) { add(name, value, to: &call.trailingMetadata) }
+    for (name, value) in request.initial.sorted(by: { $0.key < $1.key }) { try add(name, value, to: &call.initialMetadata) }
+    for (name, value) in request.trailing.sorted(by: { $0.key < $1.key }) { try add(name, value, to: &call.trailingMetadata) }
     var received: [String: String] = [:]
     for entry in call.metadata.entries {
       let value =
@@ -120,8 +120,8 @@ public final class EchoHandlers: EchoService.Handlers {
     GuardedResponse(caller: call[CallerKey.self] ?? "nobody")
   }
 
-  private func add(_ name: String, _ value: String, to metadata: inout Metadata) {
-    if name.hasSuffix("-bin") { metadata.append(name, Array(value.utf8)) } else { metadata.append(name, value) }
+  private func add(_ name: String, _ value: String, to metadata: inout Metadata) throws {
+    if name.hasSuffix("-bin") { try metadata.append(checking: name, Array(value.utf8)) } else { try metadata.append(checking: name, value) }
   }
 
   /// An error that no caller should see.

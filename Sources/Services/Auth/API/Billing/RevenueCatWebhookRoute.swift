@@ -20,7 +20,7 @@ struct RevenueCatWebhookRoute: Sendable {
   let now: @Sendable () -> Moment
 
   var route: HTTPRoute {
-    HTTPRoute("/webhooks/revenuecat") { request in
+    HTTPRoute("/webhooks/revenuecat", refusing: { .refused($0).secured }) { request in
       await answer(request).secured
     }
   }

@@ -52,7 +52,7 @@ struct SubscriptionSettingsRoutes: Sendable {
   private func put(
     _ path: String, _ work: @escaping @Sendable (JSONObject, UserID) async throws(BillingRefusal) -> EntitlementRecord
   ) -> HTTPRoute {
-    HTTPRoute(path, tooLarge: .bodyTooLarge.secured) { request in
+    HTTPRoute(path, refusing: { .refused($0).secured }) { request in
       guard request.method == "PUT" else { return .wrongMethod(allowed: "PUT").secured }
       return await answer(request, work).secured
     }

@@ -94,8 +94,10 @@ struct OnboardingHTTPRoutes: Sendable {
   ) -> HTTPRoute {
     HTTPRoute(
       path, maximumBodyBytes: limit?.bytes,
-      tooLarge: (limit.map { HTTPServerResponse.failure($0.refusal(OnboardingRefusal.domain)) } ?? HTTPServerResponse.bodyTooLarge)
-        .secured,
+      refusing: { refusal in
+        guard refusal.status == 413, let limit else { return HTTPServerResponse.refused(refusal).secured }
+        return HTTPServerResponse.failure(limit.refusal(OnboardingRefusal.domain)).secured
+      },
       beginsAtHeaders: limit != nil, room: limit?.room ?? RequestLimit.room
     ) { request in
       guard request.method == method else { return .wrongMethod(allowed: method).secured }
@@ -147,7 +149,7 @@ struct OnboardingHTTPRoutes: Sendable {
 
   /// What an app asks before it sends its answers: whether they would be taken.
   private func probe(_ path: String) -> HTTPRoute {
-    HTTPRoute(path, tooLarge: .bodyTooLarge.secured) { request in
+    HTTPRoute(path, refusing: { .refused($0).secured }) { request in
       guard ["GET", "HEAD"].contains(request.method) else { return .wrongMethod(allowed: "GET, HEAD").secured }
       guard health.isServing else { return .failure(503, "not serving", code: "NOT_SERVING").secured }
       return FirstAppJSON.response(["success": true, "status": "ok"]).secured
