@@ -29,6 +29,8 @@ package enum ConnectCode {
   }
 
   /// What an HTTP status means whose body is no Connect error: something in between has answered.
+  ///
+  /// Connect's own table ("HTTP to Error Code") and gRPC's (`http-grpc-status-mapping.md`) are the same.
   package static func code(httpStatus: Int) -> StatusCode {
     switch httpStatus {
     case 400: .internal

@@ -41,7 +41,7 @@ enum ResponseHead {
   /// What a response means that is none of this protocol: something in between has answered.
   static func error(forHTTP headers: HeaderBlock) -> RPCError {
     let status = headers.text(.status) ?? "none"
-    let code = status == "431" ? .internal : ConnectCode.code(httpStatus: Int(status) ?? 0)
+    let code = ConnectCode.code(httpStatus: Int(status) ?? 0)
     let type = headers.text(.contentType).map { " and content type '\($0.prefix(64))'" } ?? ""
     var error = RPCError(code, "the answer is not from an RPC server: HTTP status \(status)\(type)")
     if let delay = headers.text(named: "retry-after") { error.metadata["retry-after"] = delay }

@@ -81,8 +81,9 @@ struct ClientWireTests {
     "An HTTP answer without a gRPC status becomes the code of the table",
     arguments: [
       ("400", StatusCode.internal), ("401", .unauthenticated), ("403", .permissionDenied), ("404", .unimplemented),
-      ("429", .unavailable), ("502", .unavailable), ("503", .unavailable), ("504", .unavailable), ("431", .internal),
-      ("500", .unknown), ("200", .unknown), ("302", .unknown),
+      ("429", .unavailable), ("502", .unavailable), ("503", .unavailable), ("504", .unavailable), ("431", .unknown),
+      ("500", .unknown), ("200", .unknown), ("302", .unknown), ("405", .unknown), ("408", .unknown), ("409", .unknown),
+      ("412", .unknown), ("413", .unknown), ("415", .unknown), ("499", .unknown), ("501", .unknown),
     ])
   func httpStatus(_ status: String, _ expected: StatusCode) async throws {
     let code = try await code { peer, id in
