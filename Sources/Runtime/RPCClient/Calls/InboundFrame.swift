@@ -41,12 +41,12 @@ struct InboundFrame {
     let most = isEnd ? max(limit, endBytes) : envelope.isCompressed ? Envelope.longest(of: limit) : limit
     guard count <= most else { return .tooLarge(count) }
     guard bytes.count - start >= envelope.end else { return .incomplete(total: envelope.end) }
-    // Nothing is nothing in every encoding.
-    let frame = InboundFrame(
-      flags: count == 0 ? kind : flags, start: start + Envelope.prefixBytes, end: start + envelope.end)
-    guard !frame.isCompressed || compression != .identity else {
+    guard !envelope.isCompressed || compression != .identity else {
       return .malformed(RPCError(.internal, "the server sent a compressed message and named no encoding"))
     }
+    // Where an encoding was named, nothing is nothing in it.
+    let frame = InboundFrame(
+      flags: count == 0 ? kind : flags, start: start + Envelope.prefixBytes, end: start + envelope.end)
     return isEnd ? .end(frame) : .message(frame)
   }
 }
