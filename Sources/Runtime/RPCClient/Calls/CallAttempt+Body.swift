@@ -10,21 +10,21 @@ extension CallAttempt {
     reserved = nil
     sentBytes += message.count
     isSendingFinished = true
-    // Nothing is nothing in every encoding.
-    let compression = message.isEmpty ? .identity : wanted
     var body = message
-    if compression != .identity {
+    if wanted != .identity {
       body = ByteBuffer(capacity: message.count / 2)
-      part.coding.compressing(compression, into: body) { $0.append(message.bytes) }
+      part.coding.compressing(wanted, into: body) { $0.append(message.bytes) }
     }
     if plan.usesGET, body.count <= ConnectQuery.maximumBytes {
-      let query = ConnectQuery.make(body.bytes, compression, plan.codec)
+      // Of a message in a query each may be compressed or not, and compressing nothing makes an address longer and no other.
+      let query = ConnectQuery.make(
+        message.isEmpty ? message.bytes : body.bytes, message.isEmpty ? .identity : wanted, plan.codec)
       if query.utf8.count <= ConnectQuery.maximumBytes {
         let headers = RequestHeaders.get(plan, part, isSecure: connection.isSecure, query: query)
         return try require(open(on: connection, headers, endsStream: true))
       }
     }
-    let headers = RequestHeaders.list(plan, part, isSecure: connection.isSecure, bodyCompression: compression)
+    let headers = RequestHeaders.list(plan, part, isSecure: connection.isSecure, bodyCompression: wanted)
     try require(open(on: connection, headers, endsStream: false))
     stream?.outbound.append(body.bytes)
     stream?.finish()

@@ -29,7 +29,7 @@ struct ConnectWireTests {
     arguments: [
       ("400", StatusCode.internal), ("401", .unauthenticated), ("403", .permissionDenied), ("404", .unimplemented),
       ("429", .unavailable), ("502", .unavailable), ("503", .unavailable), ("504", .unavailable), ("418", .unknown),
-      ("800", .unknown),
+      ("431", .unknown), ("800", .unknown),
     ])
   func httpStatus(_ status: String, _ expected: StatusCode) async throws {
     for (type, body) in [("application/proto", [UInt8]()), ("application/json", Array("null".utf8)), ("text/html", [1])] {
@@ -205,7 +205,17 @@ struct ConnectWireTests {
     compressing.compression = .gzip
     let gzip = try await request(compressing) { _ = try await $0.echo(.init(text: "x")) }
     #expect(gzip.value("content-encoding") == "gzip" && gzip.body.starts(with: [0x1f, 0x8b]))
+    // Also of nothing: what the header says must be so.
     let empty = try await request(compressing) { _ = try await $0.echo() }
-    #expect(empty.value("content-encoding") == nil && empty.body.isEmpty)
+    #expect(empty.value("content-encoding") == "gzip" && ProtocolPeer.restored(empty.body) == [])
+  }
+
+  @Test("An empty message goes uncompressed in a URL, which compression would only make longer")
+  func emptyGet() async throws {
+    var compressing = Self.configuration
+    compressing.compression = .gzip
+    let empty = try await request(compressing) { _ = try await $0.echo(options: CallOptions(prefersGET: true)) }
+    #expect(empty.value(":method") == "GET" && empty.value("content-encoding") == nil && empty.body.isEmpty)
+    #expect(empty.value(":path") == "/parley.testing.v1.EchoService/Echo?connect=v1&base64=1&encoding=proto&message=")
   }
 }
