@@ -11,6 +11,10 @@ public struct RPCError: Error, Sendable, CustomStringConvertible {
   public var details: [ErrorDetail]
   /// Sent with the status: trailing metadata.
   public var metadata: Metadata
+  /// The headers of the response that ended in this error, on the side of the caller; never sent.
+  ///
+  /// Empty where none came, also for a response of gRPC whose headers are its trailers ("Trailers-Only"): those are in ``metadata``.
+  public var initialMetadata = Metadata()
   /// What led to it; never sent.
   public var cause: (any Error)?
 

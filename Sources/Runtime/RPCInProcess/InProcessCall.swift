@@ -117,8 +117,9 @@ final class InProcessCall: Sendable {
         state.sentMetadata = state.sentMetadata ?? state.initialMetadata.transmitted
         return .success
       }
-      // As over a wire, a handler's headers come before the status; without any it travels alone.
-      if state.sentMetadata == nil, !state.initialMetadata.isEmpty { state.sentMetadata = state.initialMetadata.transmitted }
+      // What was set as headers comes as such before the failure, as over a wire.
+      if !state.initialMetadata.isEmpty { state.sentMetadata = state.sentMetadata ?? state.initialMetadata.transmitted }
+      error.initialMetadata = state.sentMetadata ?? Metadata()
       error.metadata = (state.trailingMetadata + error.metadata).transmitted
       error.cause = nil
       return .failure(error)
@@ -130,7 +131,12 @@ final class InProcessCall: Sendable {
 
   /// The caller's side has ended the call, or its deadline has: nothing more is read.
   func abandon(_ error: RPCError) {
-    guard settle({ _ in .failure(error) }) != nil else { return }
+    let outcome = settle { state in
+      var error = error
+      error.initialMetadata = state.sentMetadata ?? Metadata()
+      return .failure(error)
+    }
+    guard case .failure(let error)? = outcome else { return }
     requests.abandon(Self.isOver)
     responses.abandon(error)
   }

@@ -161,6 +161,27 @@ struct ChannelTests {
     #expect(server.requests[0].body == Enveloped.bytes(#"{"to":2}"#))
   }
 
+  @Test("An error tells the headers of its response, of a unary call and of a stream; one without a response tells none (JF-06)")
+  func errorHeaders() async throws {
+    let (client, channel, server) = try client { request, connection in
+      guard request.target.hasSuffix("/Count") else {
+        return connection.respond(
+          404, Self.json + ["x-early: 1", "trailer-x-late: 2"], #"{"code":"not_found","message":"gone"}"#)
+      }
+      let end = Enveloped.end(#"{"error":{"code":"aborted"},"metadata":{"x-late":["2"]}}"#)
+      connection.respond(200, Self.stream + ["x-early: 1"], Enveloped.bytes(#"{"number":1}"#) + end)
+    }
+    defer { server.close() }
+    let unary = await refusal { _ = try await client.echo() }
+    #expect(unary?.code == .notFound && unary?.initialMetadata["x-early"] == "1" && unary?.initialMetadata["x-late"] == nil)
+    #expect(unary?.metadata["x-late"] == "2")
+    let stream = await refusal { try await client.count(.init(to: 1)) { responses in for try await _ in responses {} } }
+    #expect(stream?.code == .aborted && stream?.initialMetadata["x-early"] == "1" && stream?.metadata["x-late"] == "2")
+    server.close()
+    let none = await refusal { _ = try await EchoService.Client(channel).echo(options: .timeout(.seconds(10))) }
+    #expect(none?.code == .unavailable && none?.initialMetadata.isEmpty == true)
+  }
+
   @Test("A client stream goes out as one body when its last request is there")
   func clientStream() async throws {
     let (_, channel, server) = try client { _, connection in

@@ -109,6 +109,8 @@ final class ConnectJSONCall: ClientCall {
     do throws(RPCError) {
       return try await method.kind == .unary ? unaryResponse() : nextResponse()
     } catch {
+      var error = error
+      if let headers = exchange.received?.metadata { error.initialMetadata = headers }
       receiving.withLock { $0.end = .failure(error) }
       exchange.end(error)
       throw error

@@ -60,6 +60,9 @@ final class Exchange: Sendable {
     state.withLock { if case .failure(let error) = $0.end { error } else { nil } }
   }
 
+  /// The head of the response, if it is there.
+  var received: ResponseHead? { state.withLock { $0.head } }
+
   /// The head of the response, once it is there.
   func head() async throws(RPCError) -> ResponseHead {
     await wait { $0.head != nil || $0.end != nil }

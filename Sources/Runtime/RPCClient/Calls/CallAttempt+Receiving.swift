@@ -130,7 +130,7 @@ extension CallAttempt {
 
   private func spoiled(_ error: RPCError) -> RPCError {
     spoil(error)
-    return error
+    return outcome?.error ?? error
   }
 
   /// Takes a message that ``nextMessage()`` has just found.

@@ -103,7 +103,7 @@ final class CallAttempt: HTTP2StreamHandler, @unchecked Sendable {
   /// Replaces a success that turns out not to be one.
   func spoil(_ error: RPCError) {
     guard outcome != nil else { return abandon(error) }
-    outcome?.error = error
+    outcome?.error = withHeaders(error)
     leave()
   }
 
@@ -112,12 +112,20 @@ final class CallAttempt: HTTP2StreamHandler, @unchecked Sendable {
     var result = result
     // Servers end calls at the deadline too; theirs may be told first.
     if result.error?.code == .cancelled, !isAbandoned, plan.deadline?.hasPassed == true { result.error = .deadlineExceeded }
+    if let error = result.error { result.error = withHeaders(error) }
     outcome = result
     if let observation = plan.observation { report(to: observation, result.error) }
     hasSentAll = stream?.outbound.isEmpty ?? false
     if part.loop.isCurrent { part.loop.disarm(timer) }
     wake(&receivers)
     wake(&writers)
+  }
+
+  /// The error with the headers that have come before it.
+  private func withHeaders(_ error: RPCError) -> RPCError {
+    var error = error
+    error.initialMetadata = initialMetadata ?? Metadata()
+    return error
   }
 
   private func report(to observation: any ClientCallObservation, _ error: RPCError?) {

@@ -329,6 +329,40 @@ struct InProcessTests {
     }
   }
 
+  @Test("A failure tells the headers that were set before it, sent or not, and nothing of another call's (JF-06)")
+  func failureHeaders() async throws {
+    let unary = MethodRoute.unary(Methods.echo) { (_: EchoRequest, call: CallContext) -> EchoResponse in
+      call.initialMetadata = ["x-first": "1"]
+      call.trailingMetadata = ["x-last": "2"]
+      var error = RPCError(.notFound, "gone", metadata: ["x-more": "3"])
+      error.initialMetadata = ["x-other": "4"]
+      throw error
+    }
+    let count = MethodRoute.serverStreaming(Methods.count) {
+      (_: CountRequest, responses: ResponseWriter<CountResponse>, call: CallContext) in
+      call.initialMetadata = ["x-first": "1"]
+      try await responses.write(CountResponse(number: 1))
+      throw RPCError(.dataLoss, "the rest is gone")
+    }
+    let sum = MethodRoute.clientStreaming(Methods.sum) { (_: RequestStream<SumRequest>, _) -> SumResponse in
+      throw RPCError(.aborted, "no headers", metadata: ["x-more": "3"])
+    }
+    let channel = InProcessChannel(services: [ServiceRoutes(EchoService.descriptor, [unary, count, sum])])
+    let client = EchoService.Client(channel)
+    let failed = await error { try await client.echo(.init(text: "x")) }
+    #expect(failed?.initialMetadata == ["x-first": "1"] && failed?.metadata == ["x-last": "2", "x-more": "3"])
+    let lost = await error { try await client.count(.init(to: 1)) { responses in for try await _ in responses {} } }
+    #expect(lost?.code == .dataLoss && lost?.initialMetadata == ["x-first": "1"])
+    let bare = await error { try await client.sum { _ in } }
+    #expect(bare?.code == .aborted && bare?.initialMetadata.isEmpty == true && bare?.metadata == ["x-more": "3"])
+    try await channel.stream(Methods.echo, .init()) { call in
+      try await call.send(EchoRequest(text: "x"))
+      try await call.finishSending()
+      #expect(try await call.initialMetadata() == ["x-first": "1"])
+      #expect(await call.trailingMetadata() == ["x-last": "2", "x-more": "3"])
+    }
+  }
+
   private struct Naming: ServerInterceptor {
     func intercept(_ call: any ServerCall, next: MethodRoute.Serve) async throws {
       guard call.metadataText("x-name") != nil else { throw RPCError(.unauthenticated, "who are you?") }
