@@ -30,6 +30,8 @@ public final class JobRun: Sendable {
     var steps: [String: [UInt8]]?
     var leaseEnd: MonotonicInstant
     var isLost = false
+    /// The end of the job is committed.
+    var hasEnded = false
     /// A transaction of the handler's own has finished the job, if it was committed.
     var mayBeFinished = false
   }
@@ -128,36 +130,47 @@ public final class JobRun: Sendable {
   /// the job before it is committed.
   ///
   /// - Parameters:
+  ///   - first: Statements before the job's own lock: those that take locks which others take first, too.
+  ///   - progress: What operators are told with it; see ``report(_:of:_:)``.
   ///   - step: A step that is finished with it; see ``checkpoint(_:_:in:)``.
+  ///   - isLast: Whether the job ends with it; see ``finish(in:)``.
   ///   - body: Adds statements.
-  /// - Returns: What each of them answered.
+  /// - Returns: What each of them answered, without those of `first`.
   /// - Throws: ``JobError`` with `leaseLost`, or the database's error.
   @discardableResult
-  public func commit(finishing step: String? = nil, _ body: (inout Batch) -> Void) async throws -> BatchResults {
+  public func commit(
+    behind first: [Query] = [], reporting progress: Progress? = nil, finishing step: String? = nil, ending isLast: Bool = false,
+    _ body: (inout Batch) -> Void
+  ) async throws -> BatchResults {
+    // Whoever prolongs leases may see the job gone before this one hears of it.
+    if isLast { state.withLock { $0.mayBeFinished = true } }
     let results: BatchResults
     do throws(DatabaseError) {
       results = try await queue.database.batch { batch in
-        batch.add(queue.hold(id, lease))
+        for query in first { batch.add(query) }
+        batch.add(queue.hold(id, lease, reporting: progress))
         body(&batch)
         if let step { batch.add(queue.checkpoint(id, lease, step, [])) }
+        if isLast { batch.add(queue.ends([runID])) }
       }
     } catch {
       throw error.sqlState == JobQueue.leaseLost ? lost() : error
     }
-    if let step { state.withLock { $0.steps?[step] = [] } }
-    return BatchResults(results: Array(results.results.dropFirst().dropLast(step == nil ? 0 : 1)))
+    state.withLock { state in
+      if let step { state.steps?[step] = [] }
+      if isLast { state.hasEnded = true }
+    }
+    let own = results.results.dropFirst(first.count + 1).dropLast((step == nil ? 0 : 1) + (isLast ? 1 : 0))
+    return BatchResults(results: Array(own))
   }
 
-  /// Whether another run, of this queue, has its lease. It may lose it at any moment after that, or end.
+  /// Asks, as a condition within a statement, whether another run of this queue has its lease. It may lose it at any moment after that, or
+  /// end.
   ///
   /// - Parameters:
-  ///   - job: The other job's ``id``.
-  ///   - lease: The other run's ``lease``.
-  ///   - transaction: Where it is asked.
-  /// - Throws: The database's error.
-  public func isRunning(_ job: UUID, lease: Int64, in transaction: Transaction) async throws -> Bool {
-    try await queue.isRunning(job, lease, on: transaction)
-  }
+  ///   - job: The other job's ``id``, as the statement has it.
+  ///   - lease: The other run's ``lease``, as the statement has it.
+  public func isRunning(_ job: Query, lease: Query) -> Query { queue.isRunning(job, lease) }
 
   /// Ends the job in a transaction of the handler's: what it writes there and the end of the job are one. The handler returns
   /// after the commit.
@@ -182,6 +195,23 @@ public final class JobRun: Sendable {
 
   // MARK: Progress
 
+  /// How far a run is.
+  public struct Progress: Sendable, Hashable {
+    /// How much is done.
+    public var done: Int
+    /// Of how much.
+    public var total: Int
+    /// What is being done: nothing secret.
+    public var note: String
+
+    /// So much, of so much.
+    public init(_ done: Int, of total: Int, _ note: String = "") {
+      self.done = done
+      self.total = total
+      self.note = note
+    }
+  }
+
   /// Tells operators how far it is; see `parley jobs show`.
   ///
   /// - Parameters:
@@ -197,6 +227,7 @@ public final class JobRun: Sendable {
 
   var isLost: Bool { state.withLock { $0.isLost } }
   var mayBeFinished: Bool { state.withLock { $0.mayBeFinished } }
+  var hasEnded: Bool { state.withLock { $0.hasEnded } }
   var leaseEnd: MonotonicInstant { state.withLock { $0.leaseEnd } }
 
   func prolong(until end: MonotonicInstant) { state.withLock { $0.leaseEnd = max($0.leaseEnd, end) } }

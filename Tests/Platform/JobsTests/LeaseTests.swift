@@ -104,6 +104,29 @@ struct LeaseTests {
     }
   }
 
+  @Test("What a run commits at once may end its job, is told to operators, and goes behind the locks of others (PF-11)")
+  func committedLast() async throws {
+    try await TestQueue.with { (test: TestQueue) async throws -> Void in
+      try await test.queue.enqueue([kind.job([])])
+      let held = run(try #require(try await claim(test).first), test)
+      let answers = try await held.commit(behind: ["select 'first'"], reporting: .init(2, of: 3, "told")) {
+        $0.add("select progress_done, progress_total, progress_note from work.job")
+      }
+      let told: (Int64, Int64, String)? = try answers.row(of: 0)
+      #expect(answers.results.count == 1 && told?.0 == 2 && told?.1 == 3 && told?.2 == "told")
+      #expect(!held.hasEnded)
+      let last = try await held.commit(finishing: "end", ending: true) { $0.add("select 'last'") }
+      #expect(try last.results.count == 1 && last.value(of: 0, as: String.self) == "last")
+      #expect(held.hasEnded && held.mayBeFinished)
+      #expect(try await test.count("work.job") == 0)
+      let progress = JobRun.Progress(1, of: 1)
+      for reported in [progress, nil] {
+        let error = await #expect(throws: JobError.self) { _ = try await held.commit(reporting: reported) { $0.add("select 1") } }
+        #expect(error?.code == .leaseLost)
+      }
+    }
+  }
+
   @Test("A heartbeat prolongs the leases that are held, and names those that are lost")
   func heartbeats() async throws {
     try await TestQueue.with { (test: TestQueue) async throws -> Void in

@@ -46,9 +46,13 @@ extension JobQueue {
   /// - Returns: The runs that had lost their lease.
   func finish(_ runs: [RunID], in transaction: Transaction? = nil) async throws(DatabaseError) -> Set<RunID> {
     let runner: any QueryRunning = transaction ?? database
-    let lost: [(UUID, Int64)] = try await runner.rows(
-      "select * from \(fragment: schema).job_finish(\(now()), \(runs.map(\.job)), \(runs.map(\.lease)))")
+    let lost: [(UUID, Int64)] = try await runner.rows(ends(runs))
     return Set(lost.map { RunID(job: $0.0, lease: $0.1) })
+  }
+
+  /// Ends runs that succeeded: answers those that had lost their lease.
+  func ends(_ runs: [RunID]) -> Query {
+    "select * from \(fragment: schema).job_finish(\(now()), \(runs.map(\.job)), \(runs.map(\.lease)))"
   }
 
   /// Ends a run that failed.
@@ -96,14 +100,13 @@ extension JobQueue {
       """) == 1
   }
 
-  /// Whether a job's run of a lease goes on.
-  func isRunning(_ job: UUID, _ lease: Int64, on place: any QueryRunning) async throws(DatabaseError) -> Bool {
-    try await place.value(
-      """
-      select exists (
-        select from \(fragment: schema).job
-        where id = \(job) and run_lease = \(lease) and holder is not null and due_at > \(now()))
-      """) ?? false
+  /// Whether a job's run of a lease goes on, as a condition.
+  func isRunning(_ job: Query, _ lease: Query) -> Query {
+    """
+    exists (
+      select from \(fragment: schema).job as other
+      where other.id = \(part: job) and other.run_lease = \(part: lease) and other.holder is not null and other.due_at > \(now()))
+    """
   }
 
   /// Keeps what a step came to.
@@ -121,7 +124,17 @@ extension JobQueue {
   static let leaseLost = SQLState(rawValue: "PJ001")
 
   /// Fails the transaction where a run has lost its lease, and keeps the job for it until the transaction ends otherwise.
-  func hold(_ id: UUID, _ lease: Int64) -> Query { "select \(fragment: schema).job_hold(\(now()), \(id), \(lease))" }
+  ///
+  /// - Parameter progress: How far the run is, where that is to be kept.
+  func hold(_ id: UUID, _ lease: Int64, reporting progress: JobRun.Progress? = nil) -> Query {
+    let hold: Query = "\(fragment: schema).job_hold(\(now()), \(id), \(lease))"
+    guard let progress else { return "select \(part: hold)" }
+    // To keep it takes the same lock, and says whether there was anything to lock.
+    return """
+      select case when not \(fragment: schema).job_progress(
+        \(now()), \(id), \(lease), \(progress.done), \(progress.total), \(progress.note)) then \(part: hold)::text end
+      """
+  }
 
   /// Keeps what a step of a run came to that is held (``hold(_:_:)``).
   func checkpoint(_ id: UUID, _ lease: Int64, _ step: String, _ result: [UInt8]) -> Query {

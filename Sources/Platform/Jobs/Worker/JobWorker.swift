@@ -206,6 +206,7 @@ public final class JobWorker: Sendable {
   }
 
   private func finish(_ run: JobRun) async -> RunOutcome {
+    if run.hasEnded { return .done }
     let isMine = await write(run) { () throws(DatabaseError) in try await self.finisher.submit(run.runID) }
     if isMine == true || run.mayBeFinished { return .done }
     log.warning("a job ended after its lease", metadata: ["job": "\(run.id)", "kind": "\(run.kind)"])

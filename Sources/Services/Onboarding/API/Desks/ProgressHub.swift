@@ -7,14 +7,30 @@ internal import Synchronization
 /// Wakes those who watch submissions when one changes.
 ///
 /// Notifications of the database say so at once. They are hints, since one may be lost: so the hub asks for the newest event of all that are
-/// watched in this process, once a second with one statement, however many watch; who watches asks only when woken. While nobody watches
-/// nothing is asked.
+/// watched in this process, once a second with one statement, however many watch, and wakes those who have not seen it; who watches asks
+/// only when woken. While nobody watches nothing is asked.
 final class ProgressHub: Sendable {
+  /// Somebody who watches a submission.
+  final class Watcher: Sendable {
+    fileprivate let signal = ChangeSignal()
+    private let seen = Atomic<Int64>(0)
+
+    /// Whether it knows of an event, the newest one there is.
+    fileprivate func hasSeen(_ newest: Int64) -> Bool { seen.load(ordering: .relaxed) == newest }
+
+    /// Says which event it has come to: it is not woken for that any more.
+    func see(_ newest: Int64) { seen.store(newest, ordering: .relaxed) }
+
+    /// Suspends the calling task until something may have changed, or for a time.
+    ///
+    /// - Parameter longest: The time.
+    /// - Throws: `CancellationError` when the task is cancelled.
+    func wait(atMost longest: Duration) async throws { _ = try await signal.wait(atMost: longest) }
+  }
+
   private struct Watched {
     let user: UUID
-    var signals: [Int: ChangeSignal] = [:]
-    /// The newest event when the hub last looked; nil before it did.
-    var newest: Int64?
+    var watchers: [Int: Watcher] = [:]
   }
 
   private struct State {
@@ -31,8 +47,8 @@ final class ProgressHub: Sendable {
   func listen(_ database: Database) async {
     await database.listen(to: [SubmissionStore.channel]) { [self] heard in
       switch heard {
-      case .notification(_, let payload): wake(UUID(payload))
-      case .listening: wake(nil)
+      case .notification(_, let payload): wake(UUID(payload)) { _ in true }
+      case .listening: wake(nil) { _ in true }
       }
     }
   }
@@ -44,7 +60,7 @@ final class ProgressHub: Sendable {
       let watched = state.withLock { $0.watched.mapValues(\.user) }
       guard !watched.isEmpty else { continue }
       do throws(DatabaseError) {
-        for (id, newest) in try await submissions.newestEvents(of: watched) where hasChanged(id, newest) { wake(id) }
+        for (id, newest) in try await submissions.newestEvents(of: watched) { wake(id) { !$0.hasSeen(newest) } }
       } catch {
         try Task.checkCancellation()
         log.debug("submissions that are watched were not looked at", metadata: ["cause": "\(error)"])
@@ -52,48 +68,39 @@ final class ProgressHub: Sendable {
     }
   }
 
-  /// Whether the newest event is another one than when the hub last looked, or nobody knows.
-  private func hasChanged(_ id: UUID, _ newest: Int64) -> Bool {
-    state.withLock { state in
-      guard let before = state.watched[id] else { return false }
-      state.watched[id]?.newest = newest
-      return before.newest != newest
+  /// Wakes those who watch a submission, all of them where none is named, if they have something to hear.
+  private func wake(_ id: UUID?, where hasNews: (Watcher) -> Bool) {
+    let watchers = state.withLock { state -> [Watcher] in
+      guard let id else { return state.watched.values.flatMap { Array($0.watchers.values) } }
+      return state.watched[id].map { Array($0.watchers.values) } ?? []
     }
+    for watcher in watchers where hasNews(watcher) { watcher.signal.raise() }
   }
 
-  /// Wakes those who watch a submission; all of them where none is named.
-  private func wake(_ id: UUID?) {
-    let signals = state.withLock { state -> [ChangeSignal] in
-      guard let id else { return state.watched.values.flatMap { Array($0.signals.values) } }
-      return state.watched[id].map { Array($0.signals.values) } ?? []
-    }
-    for signal in signals { signal.raise() }
-  }
-
-  /// Watches a submission for the length of `body`, which gets the signal of its changes.
+  /// Watches a submission for the length of `body`.
   ///
   /// - Parameters:
   ///   - id: The submission.
   ///   - user: Whose it is.
   ///   - most: How many may watch it.
-  ///   - body: Looks first, and then whenever the signal is raised.
+  ///   - body: Looks first, says what it has seen, and looks again whenever it is woken.
   /// - Throws: ``OnboardingRefusal/tooManyWatchers`` where it has `most` watchers, and what `body` throws.
   func following<Value>(
-    _ id: UUID, of user: UUID, atMost most: Int = .max, _ body: (ChangeSignal) async throws -> Value
+    _ id: UUID, of user: UUID, atMost most: Int = .max, _ body: (Watcher) async throws -> Value
   ) async throws -> Value {
-    let signal = ChangeSignal()
+    let watcher = Watcher()
     let place = try state.withLock { state in
-      guard state.watched[id]?.signals.count ?? 0 < most else { throw OnboardingRefusal.tooManyWatchers }
+      guard state.watched[id]?.watchers.count ?? 0 < most else { throw OnboardingRefusal.tooManyWatchers }
       state.next += 1
-      state.watched[id, default: Watched(user: user)].signals[state.next] = signal
+      state.watched[id, default: Watched(user: user)].watchers[state.next] = watcher
       return state.next
     }
     defer {
       state.withLock { state in
-        state.watched[id]?.signals[place] = nil
-        if state.watched[id]?.signals.isEmpty == true { state.watched[id] = nil }
+        state.watched[id]?.watchers[place] = nil
+        if state.watched[id]?.watchers.isEmpty == true { state.watched[id] = nil }
       }
     }
-    return try await body(signal)
+    return try await body(watcher)
   }
 }

@@ -11,10 +11,18 @@ struct SubmissionWatch: Sendable {
   /// A submission; the newest where `id` is empty.
   func current(_ id: String, of user: UUID) async throws -> Submission { try await message(try await kept(id, of: user)) }
 
-  /// Sends every event behind a place, until the work ends.
+  /// Sends every event behind a place, until the work ends or time is up: whoever watches again goes on where this ended.
+  ///
+  /// - Parameters:
+  ///   - request: Which submission, and the place.
+  ///   - user: Whose it is.
+  ///   - longest: The time.
+  ///   - send: Gets what there is to tell.
   func tell(
-    _ request: WatchSubmissionRequest, of user: UUID, _ send: (WatchSubmissionResponse) async throws -> Void
+    _ request: WatchSubmissionRequest, of user: UUID, atMost longest: Duration,
+    _ send: (WatchSubmissionResponse) async throws -> Void
   ) async throws {
+    let end = ContinuousClock.now.advanced(by: longest)
     let kept = try await kept(request.submissionID, of: user)
     var offset: Int64 = 0
     if !request.after.isEmpty {
@@ -24,42 +32,61 @@ struct SubmissionWatch: Sendable {
       // A place in another submission says nothing of this one: it is told from its beginning.
       if position.epoch == kept.id.description { offset = position.offset }
     }
-    try await hub.following(kept.id, of: user, atMost: SubmissionLimits.watchers) { signal in
+    try await hub.following(kept.id, of: user, atMost: SubmissionLimits.watchers) { watcher in
       while true {
-        let events = try await submissions.events(of: kept.id, user, after: offset, limit: 100)
-        for event in events {
+        let news = try await news(of: kept, after: offset)
+        for event in news.events {
           let warnings = event.stage.isLast ? try await submissions.warnings(of: kept.id, user) : []
           try await send(.init(submission: .init(kept, at: event, warnings), step: Int32(event.step)))
           offset = event.sequence
           if event.stage.isLast { return }
         }
-        if events.isEmpty {
-          // It may be gone with its account.
-          guard let current = try await submissions.submission(kept.id, of: user) else { throw OnboardingRefusal.noSubmission }
-          // Who has seen the end already is told nothing more.
-          if current.doneAt != nil, try await submissions.events(of: kept.id, user, after: offset, limit: 1).isEmpty { return }
-          _ = try await signal.wait(atMost: Self.longestPause)
-        }
+        watcher.see(offset)
+        // There may be more of them, or the end of it.
+        if !news.events.isEmpty, news.isDone || news.events.count == Self.atOnce { continue }
+        // Who has seen the end already is told nothing more.
+        guard !news.isDone, try await wait(watcher, until: end) else { return }
       }
     }
   }
 
   /// How long who watches goes without a look of its own: the hub looks for all of them every second.
   private static let longestPause = Duration.seconds(60)
+  /// How many events are asked for at once.
+  private static let atOnce = 100
 
   /// Returns when the work has ended, or time is up.
   func waitForEnd(of kept: KeptSubmission, atMost longest: Duration) async throws {
     guard kept.doneAt == nil, longest > .zero else { return }
     let end = ContinuousClock.now.advanced(by: longest)
-    try await hub.following(kept.id, of: kept.user) { signal in
+    var offset: Int64 = 0
+    try await hub.following(kept.id, of: kept.user) { watcher in
       while true {
-        guard let current = try await submissions.submission(kept.id, of: kept.user) else { throw OnboardingRefusal.noSubmission }
-        if current.doneAt != nil { return }
-        let left = ContinuousClock.now.duration(to: end)
-        guard left > .zero else { return }
-        _ = try await signal.wait(atMost: min(left, Self.longestPause))
+        let news = try await news(of: kept, after: offset)
+        offset = news.events.last?.sequence ?? offset
+        watcher.see(offset)
+        if news.isDone { return }
+        guard try await wait(watcher, until: end) else { return }
       }
     }
+  }
+
+  /// What is new of a submission; it may be gone with its account.
+  private func news(of kept: KeptSubmission, after offset: Int64) async throws -> SubmissionStore.News {
+    guard let news = try await submissions.news(of: kept.id, kept.user, after: offset, limit: Self.atOnce) else {
+      throw OnboardingRefusal.noSubmission
+    }
+    return news
+  }
+
+  /// Waits for a change.
+  ///
+  /// - Returns: Whether there was time to.
+  private func wait(_ watcher: ProgressHub.Watcher, until end: ContinuousClock.Instant) async throws -> Bool {
+    let left = ContinuousClock.now.duration(to: end)
+    guard left > .zero else { return false }
+    try await watcher.wait(atMost: min(left, Self.longestPause))
+    return true
   }
 
   private func kept(_ id: String, of user: UUID) async throws -> KeptSubmission {

@@ -19,6 +19,8 @@ struct OnboardingHandlers: ParleyAPI.OnboardingService.Handlers {
   let extraction: ExtractionDesk
   let transcription: TranscriptionDesk
   let defaultWait: Duration
+  /// How long anybody is told of a submission by one stream, also without a deadline.
+  private static let longestWatch = Duration.seconds(86_400)
 
   // MARK: Steps and answers
 
@@ -119,7 +121,8 @@ struct OnboardingHandlers: ParleyAPI.OnboardingService.Handlers {
     _ request: WatchSubmissionRequest, _ responses: ResponseWriter<WatchSubmissionResponse>, _ call: CallContext
   ) async throws {
     let user = try call.caller.userID
-    try await refusing { try await watch.tell(request, of: user) { try await responses.write($0) } }
+    let time = CallWait.time(atMost: Self.longestWatch, until: call.deadline)
+    try await refusing { try await watch.tell(request, of: user, atMost: time) { try await responses.write($0) } }
   }
 
   // MARK: Understanding

@@ -8,8 +8,12 @@ extension SubmissionPipeline {
   func understand(_ course: inout SubmissionCourse) async throws {
     if course.round == 0 {
       guard course.stage < .cloning else { return }
+      // Only a run before this one can have done it.
+      let isBegun = course.stage == .extracting
       try await enter(.extracting, done: 0, of: 1, &course)
-      if let last = try await submissions.lastEvent(of: course.id, course.user), last.stage == .extracting, last.done == 1 {
+      if isBegun, let last = try await submissions.lastEvent(of: course.id, course.user), last.stage == .extracting,
+        last.done == 1
+      {
         return
       }
     } else {

@@ -24,39 +24,43 @@ extension SubmissionPipeline {
 
   // MARK: Storing
 
-  /// Recordings go to the object store. One that it does not take stays where it is, and is as good as stored for what follows.
+  /// Recordings go to the object store. What it does not take stays where it is, and is as good as stored for what follows.
   ///
-  /// The store is tried as often as a provider, and spends none of the attempts that those have.
+  /// A store that is away spends none of the attempts of what follows: it is tried a few times, and then the submission goes on without.
   func storeRecordings(_ course: inout SubmissionCourse) async throws {
     let tries = try await storeTries(of: course)
     let all = try await recordings.recordings(of: course.user)
-    try await enter(.storing, done: all.count { $0.storedAt != nil }, of: all.count, &course)
-    for recording in all where recording.storedAt == nil {
-      do throws(BlobError) { try await store(recording, of: course.user) } catch {
-        let failure = ProviderFailure(error)
-        journal.failed("store", failure, course)
-        guard failure.isTooLong || tries >= Self.storeTries else {
-          course.postpone(failure)
-          continue
-        }
-        let step = recording.step ?? 0
-        try await commit(course) { transaction in
-          try await warn(
-            .init(step: step, "audio_not_stored", "step \(step): the recording waits for the object store"), after: failure,
-            course, transaction)
-        }
-        continue
-      }
-      try await commit(part(recording, course).stored, course)
+    var left = all.filter { $0.storedAt == nil }
+    try await enter(.storing, done: all.count - left.count, of: all.count, &course)
+    var (failed, failures, isAway): ([KeptRecording], [ProviderFailure], Bool) = ([], [], false)
+    // Those behind one for which the store was away are not tried now.
+    while !left.isEmpty, !isAway {
+      let tried = try await store(Self.storedTogether(left), of: course.user)
+      // One after the other, so that those are the first.
+      left.removeFirst(tried.stored.count + tried.failed.count)
+      (failed, failures, isAway) = (failed + tried.failed, failures + tried.failures, tried.isAway)
+      if !tried.stored.isEmpty { try await commit(parts(of: course).stored(tried.stored), course) }
     }
-    guard let failure = course.postponed else { return }
-    try await course.run.step("\(Self.storeTry)\(tries)") {}
-    throw JobFailure.unavailable(after: failure.retryAfter, failure.reason)
+    for failure in failures { journal.failed("store", failure, course) }
+    guard let failure = failures.max(by: { ($0.retryAfter ?? .zero) < ($1.retryAfter ?? .zero) }) else { return }
+    guard failure.isTooLong || tries >= Self.storeTries else {
+      try await course.run.step("\(Self.storeTry)\(tries)") {}
+      throw JobFailure.unavailable(after: failure.retryAfter, failure.reason)
+    }
+    let warnings = (failed + left).map { recording in
+      let step = recording.step ?? 0
+      return SubmissionWarning(step: step, "audio_not_stored", "step \(step): the recording waits for the object store")
+    }
+    try await commit(course) { [course] transaction in
+      try await warn(warnings, after: failure, course, transaction)
+    }
   }
 
   /// How often the store is tried in a round.
   private static let storeTries = 4
   private static let storeTry = "store-"
+  /// How many bytes of recordings are read from the database at once to be stored.
+  private static let readTogether: Int64 = 2 << 20
 
   /// Which time the store is tried in this round, from 1.
   private func storeTries(of course: SubmissionCourse) async throws -> Int {
@@ -65,8 +69,57 @@ extension SubmissionPipeline {
     return tries
   }
 
-  func store(_ recording: KeptRecording, of user: UUID) async throws(BlobError) {
+  /// The first of some recordings: as many as are read at once, or one.
+  private static func storedTogether(_ recordings: [KeptRecording]) -> [KeptRecording] {
+    var bytes: Int64 = 0
+    let small = recordings.prefix {
+      bytes += $0.size
+      return bytes <= readTogether && $0.size <= SubmissionLimits.piece
+    }
+    return Array(small.isEmpty ? recordings.prefix(1) : small)
+  }
+
+  /// How long recordings that the store has may wait for others before that is kept and told.
+  private static let longestUntold = Duration.milliseconds(500)
+
+  /// What became of some recordings, the first of those that were to be stored.
+  private struct Tried {
+    var stored: [KeptRecording] = []
+    var failed: [KeptRecording] = []
+    /// Why, for each that failed.
+    var failures: [ProviderFailure] = []
+    /// Whether the store is of no use for others either.
+    var isAway = false
+  }
+
+  /// Has the store take recordings, until it is away or what it has should be told.
+  private func store(_ group: [KeptRecording], of user: UUID) async throws -> Tried {
+    let pieces = group.count > 1 ? try await recordings.firstPieces(in: group.compactMap(\.stage), of: user) : [:]
+    var tried = Tried()
+    let begun = ContinuousClock.now
+    for recording in group {
+      do throws(BlobError) {
+        try await store(recording, of: user, bytes: recording.stage.flatMap { pieces[$0] })
+        tried.stored.append(recording)
+      } catch {
+        try Task.checkCancellation()
+        tried.failed.append(recording)
+        tried.failures.append(ProviderFailure(error))
+        tried.isAway = [.unavailable, .refused].contains(error.code)
+      }
+      if tried.isAway || begun.duration(to: .now) > Self.longestUntold { break }
+    }
+    return tried
+  }
+
+  /// Has the store take a recording.
+  ///
+  /// - Parameter bytes: All of it, where they were read before.
+  func store(_ recording: KeptRecording, of user: UUID, bytes: [UInt8]? = nil) async throws(BlobError) {
     guard let key = BlobKey(owner: user, digest: recording.digest), let stage = recording.stage else { return }
+    if let bytes, bytes.count == recording.size {
+      return try await blobs.put(key, BlobContent(bytes), type: recording.mediaType)
+    }
     let recordings = recordings
     let content = BlobContent(size: recording.size) {
       let place = ReadingPlace()
@@ -103,90 +156,119 @@ extension SubmissionPipeline {
 
   // MARK: Writing down
 
-  /// Recordings are written down, some at once.
+  /// What has come of recordings, and is not kept yet.
+  private final class Hearing: Sendable {
+    private struct State {
+      var heard: [PartStore.Heard] = []
+      var failures: [(KeptRecording, ProviderFailure)] = []
+    }
+
+    private let state = Mutex(State())
+
+    var failures: [(KeptRecording, ProviderFailure)] { state.withLock { $0.failures } }
+
+    func add(_ heard: PartStore.Heard) { state.withLock { $0.heard.append(heard) } }
+
+    func add(_ failure: ProviderFailure, to recording: KeptRecording) {
+      state.withLock { $0.failures.append((recording, failure)) }
+    }
+
+    /// What was heard since somebody asked last.
+    func take() -> [PartStore.Heard] {
+      state.withLock { state in
+        defer { state.heard = [] }
+        return state.heard
+      }
+    }
+  }
+
+  /// Recordings are written down, some at once. What comes while the last of it is being kept is kept together.
   func writeDown(_ course: inout SubmissionCourse) async throws {
     let all = try await recordings.recordings(of: course.user)
     let waiting = all.filter { $0.state == .pending }
     try await enter(.transcribing, done: all.count - waiting.count, of: all.count, &course)
-    let snapshot = course
-    var failures: [(KeptRecording, ProviderFailure)] = []
-    try await withThrowingTaskGroup(of: (KeptRecording, ProviderFailure?).self) { group in
+    let (snapshot, hearing) = (course, Hearing())
+    try await withThrowingTaskGroup(of: Void.self) { group in
       var next = waiting.makeIterator()
       func add() {
         guard let recording = next.next() else { return }
         group.addTask {
           // Nobody is paid for what newer answers may do without; this course ends at its next step.
-          guard try await self.counts(snapshot, on: self.database) else { return (recording, nil) }
-          return (recording, try await self.writeDown(recording, snapshot))
+          guard try await self.counts(snapshot, on: self.database) else { return }
+          try await self.hear(recording, snapshot, hearing)
         }
       }
       for _ in 0..<Self.atOnce { add() }
-      while let (recording, failure) = try await group.next() {
-        if let failure { failures.append((recording, failure)) }
-        add()
+      do {
+        while try await group.next() != nil {
+          add()
+          try await keep(hearing.take(), snapshot)
+        }
+      } catch {
+        // What was paid for is kept, whatever became of the others.
+        try await keep(hearing.take(), snapshot)
+        throw error
       }
     }
-    for (recording, failure) in failures.sorted(by: { ($0.0.step ?? 0) < ($1.0.step ?? 0) }) {
+    for (recording, failure) in hearing.failures.sorted(by: { ($0.0.step ?? 0) < ($1.0.step ?? 0) }) {
       journal.failed("transcribe", failure, course)
       guard try isFinal(failure, &course) else { continue }
-      try await keep(.failed(reason: failure.reason), nil, recording, course, after: failure)
+      try await keep(failure, of: recording, course)
     }
     try comeBack(course)
   }
 
-  /// - Returns: Why it did not go well.
-  private func writeDown(_ recording: KeptRecording, _ course: SubmissionCourse) async throws -> ProviderFailure? {
+  private func hear(_ recording: KeptRecording, _ course: SubmissionCourse, _ hearing: Hearing) async throws {
     do {
-      try await room.hold(Int(recording.size) * Self.copies) { try await words(of: recording, course) }
-      return nil
+      hearing.add(try await room.hold(Int(recording.size) * Self.copies) { try await words(of: recording, course) })
     } catch let failure as ProviderFailure {
-      return failure
+      hearing.add(failure, to: recording)
     }
   }
 
   /// Loads a recording, and has it written down: nothing else has its bytes.
-  private func words(of recording: KeptRecording, _ course: SubmissionCourse) async throws {
+  private func words(of recording: KeptRecording, _ course: SubmissionCourse) async throws -> PartStore.Heard {
     let sample = try await sample(recording, of: course.user)
     let facts = try await inspector.inspect(sample)
     switch facts.loudness {
-    case .silent: try await keep(.nothing(.noSpeech), facts.duration, recording, course)
-    case .tooShort: try await keep(.nothing(.tooShort), facts.duration, recording, course)
+    case .silent: return .init(recording, .nothing(.noSpeech), duration: facts.duration)
+    case .tooShort: return .init(recording, .nothing(.tooShort), duration: facts.duration)
     case .speechPossible:
       let key = "\(course.id)/\(recording.name.prefix(16))/\(course.round)"
       let words = try await providers.transcriber.transcribe(try await inspector.sendable(sample), key: key).storable
-      try await keep(
-        words.isEmpty ? .nothing(.noSpeech) : .words(words, model: providers.transcriber.model), facts.duration, recording,
-        course)
+      let outcome = words.isEmpty ? .nothing(.noSpeech) : RecordingStore.Outcome.words(words, model: providers.transcriber.model)
+      return .init(recording, outcome, duration: facts.duration)
     }
   }
 
-  private func keep(
-    _ outcome: RecordingStore.Outcome, _ duration: Duration?, _ recording: KeptRecording, _ course: SubmissionCourse,
-    after failure: ProviderFailure? = nil
-  ) async throws {
-    if let failure {
-      try await commit(course) { transaction in
-        try await recordings.written(recording.digest, of: course.user, outcome, duration: duration, at: now(), in: transaction)
-        let step = recording.step ?? 0
-        try await warn(
-          .init(step: step, "transcription_failed", "step \(step): the recording could not be written down (\(failure.reason))"),
-          after: failure, course, transaction)
-        try await tell(.transcribing, recording, course, transaction, \.written)
-      }
-    } else {
-      // Words that were paid for are the recording's, whoever's answer it is by now: newer answers do not matter.
-      let hasWords = if case .words = outcome { true } else { false }
-      try await course.run.commit(finishing: hasWords ? Self.newWords : nil) {
-        $0.add(part(recording, course).transcribed(outcome, duration: duration))
-      }
+  private func keep(_ heard: [PartStore.Heard], _ course: SubmissionCourse) async throws {
+    guard !heard.isEmpty else { return }
+    // Words that were paid for are the recording's, whoever's answer it is by now: newer answers do not matter.
+    let hasWords = heard.contains { if case .words = $0.outcome { true } else { false } }
+    let isKnown = try await course.run.result(of: Self.newWords) != nil
+    try await course.run.commit(finishing: hasWords && !isKnown ? Self.newWords : nil) {
+      $0.add(parts(of: course).transcribed(heard))
+    }
+    for one in heard { journal.written(one.outcome) }
+  }
+
+  private func keep(_ failure: ProviderFailure, of recording: KeptRecording, _ course: SubmissionCourse) async throws {
+    let outcome = RecordingStore.Outcome.failed(reason: failure.reason)
+    try await commit(course) { transaction in
+      try await recordings.written([.init(recording, outcome, duration: nil)], of: course.user, at: now(), in: transaction)
+      let step = recording.step ?? 0
+      try await warn(
+        .init(step: step, "transcription_failed", "step \(step): the recording could not be written down (\(failure.reason))"),
+        after: failure, course, transaction)
+      try await tell(.transcribing, recording, course, transaction, \.written)
     }
     journal.written(outcome)
   }
 
   // MARK: Telling
 
-  private func part(_ recording: KeptRecording, _ course: SubmissionCourse) -> PartStore {
-    PartStore(recording, PartStore.Place(course.id, of: course.user, tells: course.tells), at: now())
+  private func parts(of course: SubmissionCourse) -> PartStore {
+    PartStore(PartStore.Place(course.id, of: course.user, tells: course.tells), at: now())
   }
 
   /// Does a part of the work in one round trip where it may: a later round ends where newer answers have come, and has to ask first.

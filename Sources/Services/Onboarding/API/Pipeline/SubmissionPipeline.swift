@@ -71,18 +71,12 @@ struct SubmissionPipeline: Sendable {
   /// - Throws: ``Jobs/JobFailure`` where another job of the person has it: two would pay for the same parts, and the one that ends last
   ///   would write over what is newer.
   func take(_ user: UUID, _ run: JobRun) async throws {
-    let isMine: Bool = try await database.transaction { transaction in
-      try await submissions.lock(user, in: transaction)
-      try await run.fence(in: transaction)
-      if let holder = try await works.holder(of: user, in: transaction), holder.job != run.id,
-        try await run.isRunning(holder.job, lease: holder.lease, in: transaction)
-      {
-        return false
-      }
-      try await works.take(user, as: WorkStore.Holder(job: run.id, lease: run.lease), in: transaction)
-      return true
+    let taken = try await run.commit(behind: [SubmissionStore.lock(user)]) {
+      $0.add(works.take(user, as: WorkStore.Holder(job: run.id, lease: run.lease)) { run.isRunning($0, lease: $1) })
     }
-    guard isMine else { throw JobFailure.giveWay(for: Self.way, "another job works on the same person") }
+    guard taken.affectedRows.last == 1 else {
+      throw JobFailure.giveWay(for: Self.way, "another job works on the same person")
+    }
   }
 
   /// The person has sent other answers since: a later round of these has nothing to say any more.
@@ -102,12 +96,13 @@ struct SubmissionPipeline: Sendable {
 
   /// Begins a stage that was not reached before.
   func enter(_ stage: SubmissionStage, done: Int, of total: Int, _ course: inout SubmissionCourse) async throws {
-    // For operators, also where the person is told nothing any more.
-    try await course.run.report(done, of: total, stage.rawValue)
-    guard course.tells, course.stage < stage else { return }
+    guard course.tells, course.stage < stage else {
+      // For operators, also where the person is told nothing any more.
+      return try await course.run.report(done, of: total, stage.rawValue)
+    }
     // What tells is the first round, which always counts.
-    let notes = SubmissionStore.notes(stage, done: done, of: total, in: course.id, of: course.user, at: now())
-    try await course.run.commit { batch in for note in notes { batch.add(note) } }
+    let event = SubmissionStore.event(stage, done: done, of: total, in: course.id, of: course.user, at: now())
+    try await course.run.commit(reporting: .init(done, of: total, stage.rawValue)) { $0.add(event) }
     course.stage = stage
   }
 
@@ -143,7 +138,14 @@ struct SubmissionPipeline: Sendable {
   func warn(
     _ warning: SubmissionWarning, after failure: ProviderFailure, _ course: SubmissionCourse, _ transaction: Transaction
   ) async throws {
-    try await submissions.warn(warning, in: course.id, of: course.user, transaction)
+    try await warn([warning], after: failure, course, transaction)
+  }
+
+  /// As ``warn(_:after:_:_:)`` for several parts that one failure is the reason of.
+  func warn(
+    _ warnings: [SubmissionWarning], after failure: ProviderFailure, _ course: SubmissionCourse, _ transaction: Transaction
+  ) async throws {
+    try await submissions.warn(warnings, in: course.id, of: course.user, transaction)
     guard failure.isTemporary, let wait = failure.retryAfter else { return }
     let until = now().advanced(by: min(wait, RetryPlan.longestRest))
     try await submissions.rest(course.id, of: course.user, until: until, in: transaction)
@@ -187,7 +189,7 @@ struct SubmissionPipeline: Sendable {
       }
       if pause == nil { follow += try await recordings.storing(of: course.user, on: transaction) }
       if !follow.isEmpty { _ = try await jobs.enqueue(follow, in: transaction) }
-      if course.round < OnboardingJobs.operatorsRound {
+      if (1..<OnboardingJobs.operatorsRound).contains(course.round) {
         try await submissions.setRound(course.round, of: course.id, course.user, in: transaction)
       }
       try await course.run.finish(in: transaction)

@@ -68,15 +68,16 @@ public struct IdentityStore: Sendable {
     _ facts: [IdentityFact]?, name: String, failure: String, of user: UUID, at now: Timestamp, in transaction: Transaction
   ) async throws(DatabaseError) {
     if let facts {
-      try await transaction.executeAll(
-        ["delete from onboarding.identity_field where user_id = \(user)"]
-          + facts.map { fact in
-            """
-            insert into onboarding.identity_field (user_id, name, value, source, step, quote, model, updated_at)
-            values (
-              \(user), \(fact.name), \(fact.value), \(fact.source.rawValue), \(Int32(fact.step)), \(fact.quote), \(fact.model), \(now))
-            """
-          })
+      try await transaction.executeAll([
+        "delete from onboarding.identity_field where user_id = \(user)",
+        """
+        insert into onboarding.identity_field (user_id, name, value, source, step, quote, model, updated_at)
+        select \(user), name, value, source, step, quote, model, \(now)
+        from unnest(
+          \(facts.map(\.name)), \(facts.map(\.value)), \(facts.map(\.source.rawValue)), \(facts.map { Int32($0.step) }),
+          \(facts.map(\.quote)), \(facts.map(\.model))) as fact (name, value, source, step, quote, model)
+        """,
+      ])
     }
     let known = try await self.facts(of: user, on: transaction).values.map(\.fact)
     let summary = IdentityDraft.summary(of: known)

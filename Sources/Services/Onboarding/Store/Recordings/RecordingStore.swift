@@ -109,6 +109,16 @@ public struct RecordingStore: Sendable {
       "select data from onboarding.staged_bytes where user_id = \(user) and stage_id = \(stage) and start = \(start)")
   }
 
+  /// The first pieces of recordings, by where those are: all of what has no more than one.
+  public func firstPieces(in stages: [UUID], of user: UUID) async throws(DatabaseError) -> [UUID: [UInt8]] {
+    let rows: [(UUID, [UInt8])] = try await database.rows(
+      """
+      select stage_id, data from onboarding.staged_bytes
+      where user_id = \(user) and stage_id = any(\(stages)) and start = 0
+      """)
+    return Dictionary(rows, uniquingKeysWith: { first, _ in first })
+  }
+
   /// Some bytes of a recording from a place on, as many as there are in its piece; nil where there are none.
   public func bytes(
     at place: Int64, atMost count: Int64, in stage: UUID, of user: UUID
@@ -239,28 +249,32 @@ public struct RecordingStore: Sendable {
     case failed(reason: String)
   }
 
-  /// Keeps what became of an attempt.
+  /// Keeps what became of attempts.
   public func written(
-    _ digest: [UInt8], of user: UUID, _ outcome: Outcome, duration: Duration?, at now: Timestamp, in transaction: Transaction
+    _ recordings: [PartStore.Heard], of user: UUID, at now: Timestamp, in transaction: Transaction
   ) async throws(DatabaseError) {
-    try await transaction.execute(Self.write(digest, of: user, outcome, duration, at: now))
+    try await transaction.execute(Self.write(recordings, of: user, at: now))
   }
 
-  static func write(
-    _ digest: [UInt8], of user: UUID, _ outcome: Outcome, _ duration: Duration?, at now: Timestamp
-  ) -> Query {
-    let (state, words, model, reason): (TranscriptionState, String?, String, String) =
-      switch outcome {
-      case .words(let words, let model): (.done, words, model, "")
-      case .nothing(let state): (state, nil, "", "")
-      case .failed(let reason): (.failed, nil, "", reason)
+  static func write(_ heard: [PartStore.Heard], of user: UUID, at now: Timestamp) -> Query {
+    let found = heard.map { heard -> (state: String, words: String, model: String, reason: String) in
+      switch heard.outcome {
+      case .words(let words, let model): (TranscriptionState.done.rawValue, words, model, "")
+      case .nothing(let state): (state.rawValue, "", "", "")
+      case .failed(let reason): (TranscriptionState.failed.rawValue, "", "", reason)
       }
-    let milliseconds = duration.map { Int64($0 / .milliseconds(1)) }
+    }
+    // There are no NULLs in arrays: no words are an empty text, and no length is a negative one.
+    let milliseconds = heard.map { $0.duration.map { Int64($0 / .milliseconds(1)) } ?? -1 }
     return
       """
-      update onboarding.recording set state = \(state.rawValue), transcript = \(words), model = \(model), reason = \(reason),
-        attempts = attempts + 1, duration_ms = coalesce(\(milliseconds), duration_ms), updated_at = \(now)
-      where user_id = \(user) and digest = \(digest)
+      update onboarding.recording set state = heard.state, transcript = nullif(heard.words, ''), model = heard.model,
+        reason = heard.reason, attempts = attempts + 1, duration_ms = coalesce(nullif(heard.duration, -1), duration_ms),
+        updated_at = \(now)
+      from unnest(
+        \(heard.map { ByteString($0.recording.digest) }), \(found.map(\.state)), \(found.map(\.words)), \(found.map(\.model)),
+        \(found.map(\.reason)), \(milliseconds)) as heard (digest, state, words, model, reason, duration)
+      where recording.user_id = \(user) and recording.digest = heard.digest
       """
   }
 

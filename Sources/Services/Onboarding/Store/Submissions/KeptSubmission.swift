@@ -98,15 +98,16 @@ public struct SubmissionEvent: Sendable, Hashable {
 
 extension SubmissionEvent: RowDecodable {
   /// Reads the columns of an event.
-  public init(_ row: Row) throws(DatabaseError) {
-    let (sequence, stage, done, total, step, at, last) = try row.decode(
-      as: (Int64, String, Int32, Int32, Int32, Timestamp, String?).self)
-    self.sequence = sequence
-    self.stage = try named(stage)
-    self.last = try last.map { text throws(DatabaseError) in try named(text) }
-    self.done = Int(done)
-    self.total = Int(total)
-    self.step = Int(step)
-    self.at = at
+  public init(_ row: Row) throws(DatabaseError) { try self.init(row, from: 0) }
+
+  /// Reads the columns of an event, the first of which is at a place in the row.
+  init(_ row: Row, from first: Int) throws(DatabaseError) {
+    sequence = try row.decode(at: first)
+    stage = try named(row.decode(at: first + 1))
+    done = Int(try row.decode(Int32.self, at: first + 2))
+    total = Int(try row.decode(Int32.self, at: first + 3))
+    step = Int(try row.decode(Int32.self, at: first + 4))
+    at = try row.decode(at: first + 5)
+    last = try row.decode(String?.self, at: first + 6).map { text throws(DatabaseError) in try named(text) }
   }
 }

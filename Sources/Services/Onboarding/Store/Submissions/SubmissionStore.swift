@@ -62,15 +62,45 @@ public struct SubmissionStore: Sendable {
     ).first
   }
 
-  /// The events behind a place, in their order.
-  public func events(
+  /// What there is to tell of a submission behind a place.
+  public struct News: Sendable, Hashable {
+    /// The events, in their order.
+    public var events: [SubmissionEvent]
+    /// Whether the work on it has ended.
+    public var isDone: Bool
+  }
+
+  /// What there is to tell of a submission behind a place, as of one moment; nil where there is no such submission.
+  ///
+  /// - Parameters:
+  ///   - id: The submission.
+  ///   - user: Whose it is.
+  ///   - sequence: The last event that is known.
+  ///   - limit: How many events at most.
+  public func news(
     of id: UUID, _ user: UUID, after sequence: Int64, limit: Int
-  ) async throws(DatabaseError) -> [SubmissionEvent] {
-    try await events(
+  ) async throws(DatabaseError) -> News? {
+    let rows: [NewsRow] = try await database.reads.rows(
       """
-      select \(part: Self.event) from onboarding.submission_event as event
-      where user_id = \(user) and submission_id = \(id) and sequence > \(sequence) order by sequence limit \(Int64(limit))
+      select submission.done_at is not null, told.* from onboarding.submission left join lateral (
+        select \(part: Self.event) from onboarding.submission_event as event
+        where event.user_id = \(user) and event.submission_id = \(id) and event.sequence > \(sequence)
+        order by event.sequence limit \(Int64(limit))) as told on true
+      where submission.user_id = \(user) and submission.id = \(id) order by told.sequence
       """)
+    return rows.first.map { News(events: rows.compactMap(\.event), isDone: $0.isDone) }
+  }
+
+  /// A row of ``news(of:_:after:limit:)``: without an event where there is none.
+  private struct NewsRow: RowDecodable {
+    let isDone: Bool
+    let event: SubmissionEvent?
+
+    init(_ row: Row) throws(DatabaseError) {
+      let sequence: Int64?
+      (isDone, sequence) = try (row.decode(at: 0), row.decode(at: 1))
+      event = sequence == nil ? nil : try SubmissionEvent(row, from: 1)
+    }
   }
 
   /// The columns of an event.
@@ -120,8 +150,11 @@ public struct SubmissionStore: Sendable {
 
   /// Lets nobody else submit for a person until the transaction ends.
   public func lock(_ user: UUID, in transaction: Transaction) async throws(DatabaseError) {
-    try await transaction.execute("select pg_advisory_xact_lock(\(part: Self.lockKey(user)))")
+    try await transaction.execute(Self.lock(user))
   }
+
+  /// As ``lock(_:in:)``, as the statement that does it.
+  public static func lock(_ user: UUID) -> Query { "select pg_advisory_xact_lock(\(part: lockKey(user)))" }
 
   /// Does something in a transaction that has the person's lock, unless it cannot be had soon.
   ///
@@ -231,9 +264,8 @@ public struct SubmissionStore: Sendable {
       update onboarding.submission set superseded_at = \(now)
       where user_id = \(user) and id <> \(new.id) and superseded_at is null
       """)
-    for warning in warnings { transaction.add(Self.warn(warning, new.id, user)) }
-    let received = Self.notes(.received, done: new.answers, of: new.answers, in: new.id, of: user, at: now)
-    for query in received { transaction.add(query) }
+    if !warnings.isEmpty { transaction.add(Self.warn(warnings, new.id, user)) }
+    transaction.add(Self.event(.received, done: new.answers, of: new.answers, in: new.id, of: user, at: now))
   }
 
   /// Notes an event, and tells who watches.
@@ -241,32 +273,38 @@ public struct SubmissionStore: Sendable {
     _ stage: SubmissionStage, done: Int, of total: Int, step: Int = 0, in id: UUID, of user: UUID, at now: Timestamp,
     _ transaction: Transaction
   ) async throws(DatabaseError) {
-    try await transaction.executeAll(Self.notes(stage, done: done, of: total, step: step, in: id, of: user, at: now))
+    try await transaction.execute(Self.event(stage, done: done, of: total, step: step, in: id, of: user, at: now))
   }
 
-  /// An event, as statements that tell who watches of it. Whoever runs them holds the submission's job.
-  public static func notes(
+  /// An event, as one statement that tells who watches of it. Whoever runs it holds the submission's job.
+  public static func event(
     _ stage: SubmissionStage, done: Int, of total: Int, step: Int = 0, in id: UUID, of user: UUID, at now: Timestamp
-  ) -> [Query] {
-    [
-      """
+  ) -> Query {
+    """
+    with noted as (
       insert into onboarding.submission_event (user_id, submission_id, sequence, stage, done, total, step, at)
       select \(user), \(id), coalesce(max(sequence), 0) + 1, \(stage.rawValue), \(Int32(done)), \(Int32(total)), \(Int32(step)), \(now)
-      from onboarding.submission_event where user_id = \(user) and submission_id = \(id)
-      """,
-      """
+      from onboarding.submission_event where user_id = \(user) and submission_id = \(id)),
+    moved as (
       update onboarding.submission set stage = \(stage.rawValue), updated_at = \(now),
         done_at = case when \(stage.isLast) then coalesce(done_at, \(now)) end
-      where user_id = \(user) and id = \(id)
-      """, "select pg_notify(\(Self.channel), \(id)::uuid::text)",
-    ]
+      where user_id = \(user) and id = \(id))
+    select pg_notify(\(Self.channel), \(id)::uuid::text)
+    """
   }
 
   /// Notes what did not go well.
   public func warn(
     _ warning: SubmissionWarning, in id: UUID, of user: UUID, _ transaction: Transaction
   ) async throws(DatabaseError) {
-    try await transaction.execute(Self.warn(warning, id, user))
+    try await warn([warning], in: id, of: user, transaction)
+  }
+
+  /// Notes all that did not go well, each kind once for each step.
+  public func warn(
+    _ warnings: [SubmissionWarning], in id: UUID, of user: UUID, _ transaction: Transaction
+  ) async throws(DatabaseError) {
+    try await transaction.execute(Self.warn(warnings, id, user))
   }
 
   /// Forgets what went well after all.
@@ -317,10 +355,13 @@ public struct SubmissionStore: Sendable {
     return true
   }
 
-  private static func warn(_ warning: SubmissionWarning, _ id: UUID, _ user: UUID) -> Query {
+  private static func warn(_ warnings: [SubmissionWarning], _ id: UUID, _ user: UUID) -> Query {
     """
     insert into onboarding.submission_warning (user_id, submission_id, step, reason, message)
-    values (\(user), \(id), \(Int32(warning.step)), \(warning.reason), \(warning.message))
+    select distinct on (step, reason) \(user)::uuid, \(id)::uuid, step, reason, message
+    from unnest(\(warnings.map { Int32($0.step) }), \(warnings.map(\.reason)), \(warnings.map(\.message)))
+      with ordinality as warning (step, reason, message, place)
+    order by step, reason, place desc
     on conflict (user_id, submission_id, step, reason) do update set message = excluded.message
     """
   }

@@ -28,12 +28,17 @@ public struct WorkStore: Sendable {
     return row.map { Holder(job: $0.0, lease: $0.1) }
   }
 
-  /// The work is a run's from now on.
-  public func take(_ user: UUID, as holder: Holder, in transaction: Transaction) async throws(DatabaseError) {
-    try await transaction.execute(
-      """
-      insert into onboarding.work (user_id, job_id, run_lease) values (\(user), \(holder.job), \(holder.lease))
-      on conflict (user_id) do update set job_id = excluded.job_id, run_lease = excluded.run_lease
-      """)
+  /// Takes the work for a run, unless the run that took it last goes on: touches one row, or none.
+  ///
+  /// - Parameters:
+  ///   - user: Whose work.
+  ///   - holder: The run.
+  ///   - isRunning: Whether a run of a job goes on, as a condition: it gets the job and the lease.
+  public func take(_ user: UUID, as holder: Holder, unless isRunning: (_ job: Query, _ lease: Query) -> Query) -> Query {
+    """
+    insert into onboarding.work as known (user_id, job_id, run_lease) values (\(user), \(holder.job), \(holder.lease))
+    on conflict (user_id) do update set job_id = excluded.job_id, run_lease = excluded.run_lease
+    where known.job_id = excluded.job_id or not \(part: isRunning("known.job_id", "known.run_lease"))
+    """
   }
 }
