@@ -57,26 +57,34 @@ struct OnboardingWorld: Sendable {
     doing bodies: [@Sendable (OnboardingWorld) async throws -> Void]
   ) async throws {
     try await SandboxProcess.run { sandbox in
-      try await TestParley.with(clock: inBucket ? TestClock(at: Int64(time(nil))) : TestClock()) { parley in
-        let scratch = try ScratchFolder()
-        let (environment, bundle) = try settings(parley, sandbox, in: scratch, trusting: authorities)
-        let place = try await inBucket ? bucket(of: sandbox) : [:]
-        let given = environment.merging(place) { $1 }.merging(changes) { $1 }.filter { !$0.value.isEmpty }
-        for body in bodies {
-          try await parley.with(OnboardingAPI.OnboardingService.self, settings: given, log: log) { instance, channel in
-            var configuration = HTTPClientConfiguration()
-            configuration.caFile = bundle
-            configuration.circuit = nil
-            let http = try HTTPClient(loops: parley.loops.loops, configuration: configuration)
-            let world = OnboardingWorld(
-              parley: parley, sandbox: sandbox, instance: instance, channel: channel, http: http, folder: scratch.path + "/blobs")
-            let result = await Result.of { try await body(world) }
-            await http.shutDown()
-            try result.get()
-          }
+      try await restarting(changes, with: sandbox, trusting: authorities, inBucket: inBucket, log: log, doing: bodies)
+    }
+  }
+
+  /// As ``restarting(_:trusting:inBucket:log:doing:)``, beside a sandbox that the test has started.
+  static func restarting(
+    _ changes: [String: String] = [:], with sandbox: SandboxProcess, trusting authorities: [String] = [], inBucket: Bool = false,
+    log: Logger? = nil, doing bodies: [@Sendable (OnboardingWorld) async throws -> Void]
+  ) async throws {
+    try await TestParley.with(clock: inBucket ? TestClock(at: Int64(time(nil))) : TestClock()) { parley in
+      let scratch = try ScratchFolder()
+      let (environment, bundle) = try settings(parley, sandbox, in: scratch, trusting: authorities)
+      let place = try await inBucket ? bucket(of: sandbox) : [:]
+      let given = environment.merging(place) { $1 }.merging(changes) { $1 }.filter { !$0.value.isEmpty }
+      for body in bodies {
+        try await parley.with(OnboardingAPI.OnboardingService.self, settings: given, log: log) { instance, channel in
+          var configuration = HTTPClientConfiguration()
+          configuration.caFile = bundle
+          configuration.circuit = nil
+          let http = try HTTPClient(loops: parley.loops.loops, configuration: configuration)
+          let world = OnboardingWorld(
+            parley: parley, sandbox: sandbox, instance: instance, channel: channel, http: http, folder: scratch.path + "/blobs")
+          let result = await Result.of { try await body(world) }
+          await http.shutDown()
+          try result.get()
         }
-        withExtendedLifetime(scratch) {}
       }
+      withExtendedLifetime(scratch) {}
     }
   }
 
