@@ -152,7 +152,8 @@ public enum OnboardingErrorReason: ProtoEnum {
   case recordingNotFound
   /// Something else of the caller's is being written: `RetryInfo` says when to come again.
   case busy
-  /// Too many recordings of the caller's wait that no answer refers to, or too many uploads are under way.
+  /// The caller's recordings, those among them that no answer refers to, have 512 MiB in all with what uploads under way announced, or too
+  /// many uploads are under way.
   case quotaExceeded
   /// The submission is watched by too many streams: `RetryInfo` says when to come again.
   case tooManyWatchers
@@ -2517,7 +2518,8 @@ public enum OnboardingService {
     public static let getSubmission: MethodDescriptor<GetSubmissionRequest, GetSubmissionResponse> = .init(
       service: "parley.onboarding.v1.OnboardingService", name: "GetSubmission", kind: .unary, access: .session, idempotency: .noSideEffects
     )
-    /// Tells it as it goes on, and ends with the work. A stream that broke goes on behind the place that it had come to.
+    /// Tells it as it goes on, and ends with the work. A stream that broke goes on behind the place that it had come to; so does one that ends
+    /// before the work, which is shortly before the deadline of the call.
     public static let watchSubmission: MethodDescriptor<WatchSubmissionRequest, WatchSubmissionResponse> = .init(
       service: "parley.onboarding.v1.OnboardingService", name: "WatchSubmission", kind: .serverStreaming, access: .session, idempotency: .noSideEffects,
       limits: [MethodLimit("watches", per: .user, perMinute: 60, burst: 30)]
@@ -2564,7 +2566,8 @@ public enum OnboardingService {
     func complete(_ request: consuming CompleteRequest, _ call: CallContext) async throws -> CompleteResponse
     /// Tells how far the work on a submission of the caller's has come.
     func getSubmission(_ request: consuming GetSubmissionRequest, _ call: CallContext) async throws -> GetSubmissionResponse
-    /// Tells it as it goes on, and ends with the work. A stream that broke goes on behind the place that it had come to.
+    /// Tells it as it goes on, and ends with the work. A stream that broke goes on behind the place that it had come to; so does one that ends
+    /// before the work, which is shortly before the deadline of the call.
     func watchSubmission(_ request: WatchSubmissionRequest, _ responses: ResponseWriter<WatchSubmissionResponse>, _ call: CallContext) async throws
     /// Has the caller's stored answers understood once more. NOT_FOUND `NO_ANSWERS` when there are none; ABORTED `SUBMISSION_RUNNING` while a
     /// submission is being worked on, and `ANSWERS_CHANGED` when newer ones came meanwhile.
@@ -2657,7 +2660,8 @@ public enum OnboardingService {
       try await channel.unary(Methods.getSubmission, request, options).message
     }
 
-    /// Tells it as it goes on, and ends with the work. A stream that broke goes on behind the place that it had come to.
+    /// Tells it as it goes on, and ends with the work. A stream that broke goes on behind the place that it had come to; so does one that ends
+    /// before the work, which is shortly before the deadline of the call.
     public func watchSubmission<Result: Sendable>(_ request: WatchSubmissionRequest = .init(), options: CallOptions = .init(), _ body: (ResponseStream<WatchSubmissionResponse>) async throws -> Result) async throws -> Result {
       try await channel.serverStreaming(Methods.watchSubmission, request, options, body)
     }

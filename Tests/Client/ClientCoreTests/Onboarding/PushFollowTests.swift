@@ -140,6 +140,26 @@ struct PushFollowTests {
     }
   }
 
+  @Test("A stream that ends in silence shortly before its deadline is no failure: another one goes on behind its place (BB-04)")
+  func silentEnd() async throws {
+    try await OnboardingWorld.run { world in
+      world.service.change { state in
+        state.watchEnds = [.quiet(after: 3)]
+        state.holds[3] = {
+          // Longer than half of the time, and not as long as all of it.
+          if world.service.state.watches.count == 1 { try? await Signal().wait(atMost: .milliseconds(1_200)) }
+        }
+        var earlier = ScriptedOnboarding.usualEvents
+        earlier.removeLast()
+        state.standing = earlier.last
+      }
+      try await world.push().markCompleted(OnboardingWorld.record())
+      let states = try await world.push { $0.watchTimeout = .seconds(2).withPatience }.states().map(short)
+      #expect(states.last == "complete" && world.service.state.watches.first == "")
+      #expect(world.clock.slept.isEmpty, "\(world.clock.slept)")
+    }
+  }
+
   @Test("O-38: a service that does not tell the final answer leaves the first one with the end and the warnings in it")
   func noResult() async throws {
     try await OnboardingWorld.run { world in

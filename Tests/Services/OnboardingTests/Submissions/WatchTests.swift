@@ -109,6 +109,60 @@ struct WatchTests {
     }
   }
 
+  @Test("A stream of progress ends before its deadline with what there is, and the next one goes on behind it (BB-04)")
+  func streamDeadline() async throws {
+    try await OnboardingWorld.with { world in
+      let ana = try await world.signIn("ana")
+      try await world.sandbox.control(.post, "hold", ["path": .string(Self.transcribing), "count": 1])
+      _ = try await world.client.complete(
+        .init(state: try OnboardingWorld.record(voices: 1), wait: .init()), options: OnboardingWorld.options(ana))
+      try await world.sandbox.awaitHeld(1)
+      @Sendable func watch(after: String, for time: Duration) async throws -> [Submission] {
+        let options = CallOptions(metadata: ["authorization": "Bearer \(ana.accessToken)"], deadline: .after(time.withPatience))
+        return try await world.client.watchSubmission(.init(after: after), options: options) { responses in
+          var told: [Submission] = []
+          for try await response in responses { if let submission = response.submission { told.append(submission) } }
+          return told
+        }
+      }
+      let first = try await watch(after: "", for: .seconds(4))
+      #expect(first.first?.stage == .received && first.last?.stage == .transcribing, "\(first.map(\.stage))")
+      let place = try #require(first.last?.position)
+      #expect(try await watch(after: place, for: .seconds(4)).isEmpty, "nothing has changed")
+      try await world.sandbox.control(.delete, "hold")
+      let rest = try await watch(after: place, for: .seconds(60))
+      #expect(rest.last?.stage == .done)
+      let offsets = (first + rest).compactMap { $0.position.split(separator: ":").last.flatMap { Int($0) } }
+      #expect(offsets == Array(1...offsets.count), "every event once")
+    }
+  }
+
+  @Test("Who has been told all is not woken when the hub looks for the first time: it alone asks, once a second (OF-01)")
+  func firstLook() async throws {
+    let settings = ["ADMIN_LISTEN": "127.0.0.1:0", "JOBS_CONCURRENCY": "0", "TENDING_INTERVAL": "1h"]
+    try await OnboardingWorld.with(settings) { world in
+      let ana = try await world.signIn("ana")
+      _ = try await world.client.complete(
+        .init(state: .init(responses: ["3": .written("Ana")]), wait: .init()), options: OnboardingWorld.options(ana))
+      let time = Duration.seconds(3)
+      let idle = try await world.statements(in: time)
+      let told = Told(16)
+      let before = try #require(try await world.metric("parley_database_queries_total"))
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for watcher in 0..<16 { group.addTask { try await Self.watch(world, ana, told, as: watcher) } }
+        try await eventually { told.all.allSatisfy { $0 == [.received] } }
+        // The hub looks meanwhile, for the first time too.
+        _ = try await world.statements(in: time)
+        let asked = try #require(try await world.metric("parley_database_queries_total")) - before
+        // Each: which submission, and what is new of it; and the hub's looks, however slow the machine is.
+        #expect(asked - idle <= 16 * 2 + 16, "\(asked) statements, \(idle) when nobody watches")
+        print("16 watchers begin, and the hub looks: \(asked) statements, \(idle) when nobody watches")
+        group.cancelAll()
+        while await group.nextResult() != nil {}
+      }
+    }
+  }
+
   @Test("Who waits behind others of the same person is told to come again before the deadline of the call (BB-04)")
   func turn() async throws {
     try await OnboardingWorld.with { world in
