@@ -1,10 +1,12 @@
 internal import Audio
+internal import EventLoop
 internal import JOSE
 internal import OnboardingDomain
 internal import OnboardingStore
 internal import ParleyAPI
 internal import PostgreSQL
 internal import RPC
+internal import Synchronization
 internal import WellKnown
 
 /// Takes recordings in pieces. No more than a piece of each is in memory, but for those that are looked into.
@@ -16,6 +18,8 @@ struct UploadDesk: Sendable {
   let probe: AudioProbe
   /// Where recordings are that are looked into.
   let room: RecordingRoom
+  /// Where the calling is done that would hold up a loop.
+  let blocking: BlockingPool
   let now: @Sendable () -> Timestamp
 
   func progress(of name: String, _ user: UUID) async throws -> GetUploadResponse {
@@ -143,12 +147,12 @@ struct UploadDesk: Sendable {
   ///
   /// - Throws: ``OnboardingRefusal`` where it is not what was announced, no recording, longer than allowed, or a film.
   private func look(into upload: UploadStore.Upload, _ head: RecordingHead, of user: UUID) async throws -> Found {
-    let hash = RunningSHA256()
+    let hash = PieceHash()
     var beginning = AudioBeginning()
     var whole = AudioFileWriter()
     while let piece = try await recordings.piece(at: Int64(beginning.count), in: upload.stage, of: user) {
       beginning.add(piece)
-      hash.update(piece)
+      try await blocking.run { hash.update(piece) }
       whole.append(piece)
     }
     guard Int64(beginning.count) == upload.size, hash.finish() == upload.digest else { throw OnboardingRefusal.digestMismatch }
@@ -164,4 +168,13 @@ struct UploadDesk: Sendable {
     }
     return found
   }
+}
+
+/// SHA-256 of what is hashed on one thread now and on another then, a piece after the other.
+private final class PieceHash: Sendable {
+  private let hash = Mutex(RunningSHA256())
+
+  func update(_ piece: [UInt8]) { hash.withLock { $0.update(piece) } }
+
+  func finish() -> [UInt8] { hash.withLock { $0.finish() } }
 }

@@ -95,7 +95,8 @@ struct OnboardingParts: Sendable {
         database: database, uploads: uploads, recordings: recordings, submissions: submissions,
         probe: AudioProbe(audioTools(on: receivers)),
         // As many of the largest as are looked into at once.
-        room: RecordingRoom(bytes: receivers.maximumThreads * SubmissionLimits.recording), now: now),
+        room: RecordingRoom(bytes: receivers.maximumThreads * SubmissionLimits.recording),
+        blocking: context.loops.blocking, now: now),
       intake: SubmissionIntake(
         answers: answers, keeping: keeping, submissions: submissions, voices: voiceStore, jobs: jobs, steps: steps,
         blocking: context.loops.blocking, now: now),
