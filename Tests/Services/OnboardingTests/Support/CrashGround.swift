@@ -35,7 +35,7 @@ final class CrashGround: @unchecked Sendable {
 
   private let parley: TestParley
   private let sandbox: SandboxProcess
-  private let variables: [String: String]
+  private let service: OnboardingProcess
   private let folder: String
   private let pool = BlockingPool(maximumThreads: 1)
   private var runs = 0
@@ -44,8 +44,8 @@ final class CrashGround: @unchecked Sendable {
   private init(_ parley: TestParley, _ sandbox: SandboxProcess, _ variables: [String: String], _ folder: String) {
     self.parley = parley
     self.sandbox = sandbox
-    self.variables = variables
     self.folder = folder
+    service = OnboardingProcess(variables: variables, folder: folder, loops: parley.loops)
   }
 
   static func with(_ sandbox: SandboxProcess, _ body: @escaping @Sendable (CrashGround) async throws -> Void) async throws {
@@ -149,31 +149,13 @@ final class CrashGround: @unchecked Sendable {
     }
   }
 
-  /// Calls until somebody answers: the process may only just be there.
   private func call<Value: Sendable>(_ body: @escaping @Sendable (ClientChannel) async throws -> Value) async throws -> Value {
-    let end = MonotonicInstant.now().advanced(by: Duration.seconds(30).withPatience)
-    while true {
-      let channel = ClientChannel(to: .unix(path: "\(folder)/s"), on: parley.loops)
-      let result = await Result.of { try await body(channel) }
-      await channel.close()
-      if case .failure(let error as RPCError) = result, error.code == .unavailable, MonotonicInstant.now() < end {
-        try await Task.sleep(for: .milliseconds(20))  // between two attempts
-        continue
-      }
-      return try result.get()
-    }
+    try await service.call(body)
   }
 
   // MARK: The process
 
-  private func start() throws -> pid_t {
-    guard let binaries = ProcessInfo.processInfo.environment["PARLEY_TEST_BINARIES"] else {
-      throw TimedOut("PARLEY_TEST_BINARIES")
-    }
-    return try ChildProcess.start(
-      ["env"] + variables.map { "PARLEY_ONBOARDING_\($0.key)=\($0.value)" } + [binaries + "/parley-onboarding", "serve"],
-      output: "\(folder)/log")
-  }
+  private func start() throws -> pid_t { try service.start() }
 
   private func restart(_ process: inout pid_t) async throws {
     kills += 1
@@ -181,10 +163,7 @@ final class CrashGround: @unchecked Sendable {
     process = try start()
   }
 
-  private func stop(_ process: pid_t, _ signal: Int32) async throws {
-    kill(process, signal)
-    try await pool.run { _ = ChildProcess.wait(process) }
-  }
+  private func stop(_ process: pid_t, _ signal: Int32) async throws { try await service.stop(process, signal, on: pool) }
 }
 
 /// What was told before a stream broke.
