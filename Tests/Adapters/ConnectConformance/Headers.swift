@@ -9,15 +9,13 @@ extension Metadata {
     self.init()
     for header in headers {
       let name = header.name.lowercased()
-      guard Self.isValidName(name) else { throw RPCError(.internal, "'\(header.name)' is no name of metadata") }
       for value in header.value {
-        if name.hasSuffix("-bin") {
-          guard let bytes = MetadataBase64.decode(value.utf8) else {
-            throw RPCError(.internal, "the value of '\(name)' is not base64")
-          }
-          append(name, bytes)
-        } else {
-          append(name, value)
+        let bytes = name.hasSuffix("-bin") ? MetadataBase64.decode(value.utf8) : nil
+        guard bytes != nil || !name.hasSuffix("-bin") else { throw RPCError(.internal, "the value of '\(name)' is not base64") }
+        do throws(MetadataError) {
+          if let bytes { try append(checking: name, bytes) } else { try append(checking: name, value) }
+        } catch {
+          throw RPCError(.internal, "\(error)", cause: error)
         }
       }
     }

@@ -1,29 +1,42 @@
 internal import MessagesCore
 internal import RPC
+internal import Synchronization
 
 /// A call whose first request has been read, so that something could look at it before the handler does.
 ///
 /// Everything else is the call's own. The response of a unary call may be held back, so that it can be kept before it is sent.
-// SAFETY: used on the loop of its call only, like every call.
-final class ReadCall: ServerCall, @unchecked Sendable {
+final class ReadCall: ServerCall {
+  private struct State {
+    /// The first request, until the handler lets go of it.
+    var request: (any Message)?
+    var isTaken = false
+    var holdsResponse = false
+    var response: (any Message)?
+  }
+
   /// What stands behind it.
   let inner: any ServerCall
-  /// The first request, until the handler lets go of it.
-  private var request: (any Message)?
-  /// Whether ``unaryResponse(_:)`` holds back what it gets.
-  var holdsResponse = false
-  /// What was held back.
-  private(set) var response: (any Message)?
-  private var isTaken = false
+  private let state: Mutex<State>
 
   private init(_ inner: any ServerCall, _ request: any Message) {
     self.inner = inner
-    self.request = request
+    state = Mutex(State(request: request))
   }
+
+  /// Whether ``unaryResponse(_:)`` holds back what it gets.
+  var holdsResponse: Bool {
+    get { state.withLock { $0.holdsResponse } }
+    set { state.withLock { $0.holdsResponse = newValue } }
+  }
+
+  /// What was held back.
+  var response: (any Message)? { state.withLock { $0.response } }
+
+  private var isTaken: Bool { state.withLock { $0.isTaken } }
 
   /// The first request, for who looks at it before the handler does.
   func message() throws(RPCError) -> any Message {
-    guard let request else { throw RPCError(.internal, "the request was let go of") }
+    guard let request = state.withLock({ $0.request }) else { throw RPCError(.internal, "the request was let go of") }
     return request
   }
 
@@ -45,7 +58,10 @@ final class ReadCall: ServerCall, @unchecked Sendable {
   }
 
   private func taken<M: Message>(_ type: M.Type) throws(RPCError) -> M {
-    isTaken = true
+    let request = state.withLock { state in
+      state.isTaken = true
+      return state.request
+    }
     guard let request = request as? M else { throw RPCError(.internal, "the handler expects another type of request") }
     return request
   }
@@ -55,7 +71,7 @@ final class ReadCall: ServerCall, @unchecked Sendable {
   func unaryRequest<M: Message>(_ type: M.Type) async throws(RPCError) -> M { try taken(type) }
 
   func letGoOfRequest() {
-    request = nil
+    state.withLock { $0.request = nil }
     inner.letGoOfRequest()
   }
 
@@ -71,7 +87,7 @@ final class ReadCall: ServerCall, @unchecked Sendable {
 
   func unaryResponse<M: Message>(_ message: M) async throws(RPCError) {
     guard holdsResponse else { return try await inner.unaryResponse(message) }
-    response = message
+    state.withLock { $0.response = message }
   }
 
   func responseSlots(_ descriptor: MessageDescriptor) throws(RPCError) -> SlotWriter? {

@@ -6,7 +6,8 @@ public import MessagesCore
 /// ``ResponseWriter``.
 ///
 /// May be used from any task, thread and actor: what suspends visits the loop of the call by itself, and what does not is safe
-/// wherever it is asked for. One reader at a time, and each response is whole whoever writes beside it.
+/// wherever it is asked for. One reader at a time, and each response is whole whoever writes beside it. Metadata and values are set
+/// whole: of two tasks that add to the same ones at once, one may undo what the other has added.
 public protocol ServerCall: AnyObject, Sendable {
   /// The method called.
   var method: MethodInfo { get }

@@ -172,7 +172,7 @@ struct ProxyFlawTests {
       }
       let nonce = try await service.nonce()
       var options = service.from()
-      for header in headers { options.metadata.append(header.name.lowercased(), header.value) }
+      for header in headers { options.metadata.append(.init(name: header.name.lowercased(), value: .text(header.value))) }
       let asked = options
       let answer = try await service.auth.signInWithGoogle(
         .init(idToken: service.googleToken(nonce: nonce.nonce), nonce: nonce.nonce), options: asked)
