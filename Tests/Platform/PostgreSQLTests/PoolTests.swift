@@ -87,6 +87,85 @@ struct PoolTests {
     }
   }
 
+  @Test("Who stops waiting for a connection makes room for others at once, and nobody else does")
+  func abandoned() async throws {
+    try await TestDatabase.with { test in
+      try await Session.with(test.configuration, group: test.group, log: test.log) { session in
+        try await test.open({
+          $0.poolSize = 1
+          $0.poolWait = .seconds(60)
+          $0.poolQueueLimit = 8
+        }) { database in
+          let loop = test.group.loops[0]
+          _ = try await session.run("select pg_advisory_lock(1)")
+          func wait() -> Task<DatabaseError?, Never> {
+            Task(executorPreference: loop) {
+              do throws(DatabaseError) {
+                _ = try await database.run("select pg_advisory_xact_lock_shared(1)")
+                return nil
+              } catch {
+                return error
+              }
+            }
+          }
+          let holder = wait()
+          try await eventually("the one connection is taken") { try await Self.waiting(session) == 1 }
+          let waiting = (0..<8).map { _ in wait() }
+          try await eventually("the queue is full") { database.statistics.waiting == 8 }
+          #expect(await wait().value?.code == .poolExhausted)
+          // Fewer than half of them, so that nobody looks at all.
+          for task in waiting.prefix(3) { task.cancel() }
+          for task in waiting.prefix(3) { #expect(await task.value?.code == .cancelled) }
+          let others = (0..<3).map { _ in wait() }
+          try await eventually("the queue is full again") { database.statistics.waiting == 8 }
+          #expect(await wait().value?.code == .poolExhausted)
+          _ = try await session.run("select pg_advisory_unlock(1)")
+          for task in [holder] + waiting.dropFirst(3) + others { #expect(await task.value == nil) }
+          try await eventually("nobody waits") { database.statistics.waiting == 0 }
+        }
+      }
+    }
+  }
+
+  @Test("A storm on a full queue costs each that is refused the same, however many wait")
+  func storm() async throws {
+    try await TestDatabase.with { test in
+      try await Session.with(test.configuration, group: test.group, log: test.log) { session in
+        let waiting = 20_000
+        try await test.open({
+          $0.poolSize = 1
+          $0.poolWait = .seconds(300)
+          $0.poolQueueLimit = waiting
+        }) { database in
+          _ = try await session.run("select pg_advisory_lock(1)")
+          let part = Task(executorPreference: test.group.loops[0]) {
+            await withTaskGroup(of: DatabaseError?.self) { tasks in
+              for _ in 0...waiting {
+                tasks.addTask { await databaseError { _ = try await database.run("select pg_advisory_xact_lock_shared(1)") } }
+              }
+              while database.statistics.waiting < waiting - 1 { try? await test.group.loops[0].sleep(for: .milliseconds(10)) }
+              // To look at all who wait for each of these would be 400 million looks.
+              let start = MonotonicInstant.now()
+              var refused = 0
+              for _ in 0..<20_000 {
+                let error = await databaseError { _ = try await database.run("select 1") }
+                if error?.code == .poolExhausted { refused += 1 }
+              }
+              let took = MonotonicInstant.now().duration(since: start)
+              tasks.cancelAll()
+              await tasks.waitForAll()
+              return (refused, took)
+            }
+          }
+          let (refused, took) = await part.value
+          print("20,000 refusals beside 20,000 who wait: \(took)")
+          #expect(refused >= 19_999 && took < .seconds(15).withPatience, "\(refused) in \(took)")
+          _ = try await session.run("select pg_advisory_unlock(1)")
+        }
+      }
+    }
+  }
+
   @Test("A session that is cancelled while it connects is closed, and leaves no connection behind (RF-09)")
   func cancelledSession() async throws {
     try await TestDatabase.with { test in

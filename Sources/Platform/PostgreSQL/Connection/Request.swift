@@ -1,5 +1,10 @@
 internal import EventLoop
 
+/// How many of the requests in a queue nobody waits for any more.
+final class AbandonedCount {
+  var value = 0
+}
+
 /// One thing that a task waits for: a read, a transaction's segment, or a connection from the pool.
 ///
 /// Requests are recycled by their loop. The task that waits may leave early (deadline, cancellation); the request then stays
@@ -54,6 +59,9 @@ final class Request: @unchecked Sendable {
   var attempts = 0
   var abortions = 0
   var isCancelled = false
+  /// Who counts it when its task leaves while it stands in a queue; nil outside of one.
+  var line: AbandonedCount?
+  private var hasLeft = false
   private var generation = 0
   private var continuation: UnsafeContinuation<Outcome, Never>?
   private let timer = LoopTimer()
@@ -167,6 +175,7 @@ final class Request: @unchecked Sendable {
   /// Makes the request new again. Nobody may wait for it, and no queue may hold it.
   func recycle() {
     assert(continuation == nil, "a task still waits")
+    assert(line == nil, "a queue still holds it")
     loop.disarm(timer)
     generation += 1
     query = nil
@@ -193,7 +202,22 @@ final class Request: @unchecked Sendable {
     }
     guard generation == self.generation else { return }
     isCancelled = true
-    resume(.failed(Self.cancellation))
+    leave(with: Self.cancellation)
+  }
+
+  /// The task goes; the request stays where it is.
+  private func leave(with error: DatabaseError) {
+    if let line, continuation != nil, !hasLeft {
+      hasLeft = true
+      line.value += 1
+    }
+    resume(.failed(error))
+  }
+
+  /// It is taken out of its queue.
+  func leaveLine() {
+    if hasLeft { line?.value -= 1 }
+    (line, hasLeft) = (nil, false)
   }
 
   /// Lets the task go on whose loop has ended: nobody else touches the request any more.
@@ -206,7 +230,7 @@ final class Request: @unchecked Sendable {
   private func expire() {
     let message =
       deadlineCode == .poolExhausted ? "no connection became free in time" : "the deadline passed before the database answered"
-    resume(.failed(.init(deadlineCode, message)))
+    leave(with: .init(deadlineCode, message))
   }
 
   private static let cancellation = DatabaseError(.cancelled, "the task was cancelled")

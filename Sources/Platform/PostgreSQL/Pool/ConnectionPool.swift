@@ -23,6 +23,10 @@ final class ConnectionPool: ConnectionOwner {
   private var connections: [Connection] = []
   private var idle: [Connection] = []
   private var queue = Ring<Request>()
+  /// How many requests in the queue nobody waits for any more.
+  private let abandoned = AbandonedCount()
+  /// Before this moment those that are not counted are not looked for again.
+  private var nextLook = MonotonicInstant(nanoseconds: 0)
   private var isClosed = false
   /// Armed after an attempt to connect has failed: until it fires there is no other.
   private let retryTimer = LoopTimer()
@@ -50,20 +54,27 @@ final class ConnectionPool: ConnectionOwner {
     if isClosed { return refuse(request, DatabaseError(.closed, "the database is shut down")) }
     if let connection = idle.popLast() { return start(request, on: connection) }
     if let reason = part.reader.outage ?? outage { return refuse(request, reason) }
-    if queue.count >= configuration.poolQueueLimit { forgetAbandoned() }
-    guard queue.count < configuration.poolQueueLimit else {
+    let now = MonotonicInstant.now()
+    if queue.count >= configuration.poolQueueLimit { forgetAbandoned(now) }
+    guard queue.count - abandoned.value < configuration.poolQueueLimit else {
       return refuse(request, DatabaseError(.poolExhausted, "too many tasks wait for a connection"))
     }
-    let now = MonotonicInstant.now()
     request.queuedAt = now
     let latest = now.advanced(by: configuration.poolWait)
     if latest < request.deadline ?? .distantFuture {
       request.deadlineCode = .poolExhausted
       request.setTimer(at: latest)
     }
+    request.line = abandoned
     queue.append(request)
     openWhatIsNeeded()
     countUse()
+  }
+
+  private func popFirst() -> Request? {
+    let request = queue.popFirst()
+    request?.leaveLine()
+    return request
   }
 
   private func refuse(_ request: Request, _ error: DatabaseError) {
@@ -71,10 +82,21 @@ final class ConnectionPool: ConnectionOwner {
     part.recycle(request)
   }
 
-  private func forgetAbandoned() {
+  /// Makes room in a queue that is full.
+  ///
+  /// To look at everybody for each request that comes would cost a storm O(n²): it is done when at least half of the queue has gone, so
+  /// that it is paid for by those, and now and then for the reads of a group, which leave without being counted.
+  private func forgetAbandoned(_ now: MonotonicInstant) {
+    guard abandoned.value * 2 >= queue.count || now >= nextLook else { return }
+    nextLook = now.advanced(by: .milliseconds(100))
     var kept = Ring<Request>()
-    while let request = queue.popFirst() {
-      if request.isAwaited { kept.append(request) } else { part.recycle(request) }
+    while let request = popFirst() {
+      guard request.isAwaited else {
+        part.recycle(request)
+        continue
+      }
+      request.line = abandoned
+      kept.append(request)
     }
     queue = kept
   }
@@ -156,7 +178,7 @@ final class ConnectionPool: ConnectionOwner {
 
   /// Gives a usable connection to whoever waits longest, or keeps it.
   private func offer(_ connection: Connection) {
-    while let request = queue.popFirst() {
+    while let request = popFirst() {
       guard request.isAwaited else {
         part.recycle(request)
         continue
@@ -180,7 +202,7 @@ final class ConnectionPool: ConnectionOwner {
       if connections.isEmpty {
         // Nobody else will serve them.
         outage = error
-        while let request = queue.popFirst() { refuse(request, error) }
+        while let request = popFirst() { refuse(request, error) }
       }
     }
     openWhatIsNeeded()
@@ -268,13 +290,13 @@ final class ConnectionPool: ConnectionOwner {
     isClosed = true
     loop.disarm(retryTimer)
     let error = DatabaseError(.closed, "the database is shut down")
-    while let request = queue.popFirst() { refuse(request, error) }
+    while let request = popFirst() { refuse(request, error) }
     for connection in connections { connection.fail(error) }
   }
 
   private func countUse() {
     part.counters.inUse.store(connections.count { $0.use != .idle && $0.use != .opening })
-    part.counters.waiting.store(queue.count)
+    part.counters.waiting.store(queue.count - abandoned.value)
     part.counters.poolConnections.store(connections.count)
   }
 }
