@@ -9,14 +9,27 @@ public struct BucketAnswer: Sendable, Hashable {
   /// When the bucket will be full if nobody takes anything.
   public let fullAt: Timestamp
 
+  /// Whether there is a bucket: of somebody whose account is gone there is none.
+  let isCounted: Bool
+
   /// Whether a token was taken.
   public var isAllowed: Bool { refusedUntil == nil }
 
   /// An answer.
   public init(refusedUntil: Timestamp?, remaining: Int, fullAt: Timestamp) {
+    self.init(refusedUntil: refusedUntil, remaining: remaining, fullAt: fullAt, isCounted: true)
+  }
+
+  private init(refusedUntil: Timestamp?, remaining: Int, fullAt: Timestamp, isCounted: Bool) {
     self.refusedUntil = refusedUntil
     self.remaining = remaining
     self.fullAt = fullAt
+    self.isCounted = isCounted
+  }
+
+  /// Nobody's: there is no bucket to take from.
+  static func uncounted(at now: Timestamp) -> BucketAnswer {
+    BucketAnswer(refusedUntil: nil, remaining: 0, fullAt: now, isCounted: false)
   }
 
   /// A refusal that is remembered: there is one token at `until`, and the others come after it.

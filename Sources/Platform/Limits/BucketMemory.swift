@@ -51,6 +51,9 @@ struct BucketMemory {
     insert(key, entry)
   }
 
+  /// Knows nothing of a bucket any more.
+  mutating func forget(_ key: String) { _ = remove(key) }
+
   private mutating func remove(_ key: String) -> Entry? { young.removeValue(forKey: key) ?? old.removeValue(forKey: key) }
 
   private mutating func insert(_ key: String, _ entry: Entry) {

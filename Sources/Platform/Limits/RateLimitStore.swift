@@ -5,23 +5,29 @@ internal import Synchronization
 /// Token buckets in the database, shared by all copies of the service.
 ///
 /// Refill and take are one statement for all takes that arrive while the last one is on its way, and its commit does not wait for
-/// the disk: a crash of the server gives back the tokens of its last moments and nothing else. The clock is the caller's, as far as
-/// the database's own agrees (``PostgreSQL/DatabaseConfiguration/clockLead``): else one copy whose clock is a year ahead would leave
+/// the disk: a crash of the server gives back the tokens of its last moments and nothing else. What depends on a token can travel with its
+/// take (``PreparedTake/send(durably:with:)``), or the take with what depends on it (``BucketTakes``). The clock is the caller's, as far
+/// as the database's own agrees (``PostgreSQL/DatabaseConfiguration/clockLead``): else one copy whose clock is a year ahead would leave
 /// buckets that refill in a year. A refusal is remembered in this process until it ends, so that a flood costs the database nothing.
 public final class RateLimitStore: Sendable {
+  /// Whether the account of a person is gone, as a condition of SQL; `person` is the person's UUID there.
+  public typealias GoneCondition = @Sendable (_ person: Query) -> Query
+
   /// One question.
   private struct Take: Sendable {
-    let key: String
-    let count: Int
-    let now: Timestamp
+    let take: PreparedTake
+    let isDurable: Bool
+    let statements: @Sendable (_ isGranted: Query) -> [Query]
   }
 
-  private typealias Batcher = WriteBatcher<Take, BucketAnswer>
+  private typealias Answer = (answer: BucketAnswer, results: BatchResults)
+  private typealias Batcher = WriteBatcher<Take, Answer>
 
   private let schema: StaticString
   private let database: Database
   private let loops: [EventLoop]
   private let patience: Duration
+  private let isGone: GoneCondition?
   private let refusals: Mutex<RefusalMemory<String>>
   private let memory: Mutex<BucketMemory>
   /// By rate, since a statement refills all its buckets alike: a handful in practice.
@@ -36,14 +42,17 @@ public final class RateLimitStore: Sendable {
   ///   - loops: The loops that ask, each in its own batches.
   ///   - patience: How long a statement may take: nobody is let in meanwhile.
   ///   - rememberedRefusals: How many refusals are remembered at most, and how many buckets for ``takeFromMemory(_:_:at:)``.
+  ///   - isGone: Whether a person's account is gone, of keys that end in a UUID: then nothing is written that bears the name, whoever
+  ///     still remembers a bucket of it, and nothing is counted. Nil where there are no accounts.
   public init(
     schema: StaticString, _ database: Database, loops: [EventLoop], patience: Duration = .seconds(2),
-    rememberedRefusals: Int = 65_536
+    rememberedRefusals: Int = 65_536, unlessGone isGone: GoneCondition? = nil
   ) {
     self.schema = schema
     self.database = database
     self.loops = loops
     self.patience = patience
+    self.isGone = isGone
     refusals = Mutex(RefusalMemory(capacity: rememberedRefusals))
     memory = Mutex(BucketMemory(capacity: rememberedRefusals))
   }
@@ -59,7 +68,7 @@ public final class RateLimitStore: Sendable {
   ///   - now: The time.
   /// - Throws: ``PostgreSQL/DatabaseError`` when nobody can say.
   public func take(_ key: String, _ rate: BucketRate, at now: Timestamp) async throws(DatabaseError) -> BucketAnswer {
-    try await take(1, key, rate, at: now)
+    try await prepare(key, rate, at: now).send().answer
   }
 
   /// Takes one token as ``take(_:_:at:)``, and without the database as long as this process knows of more than half a burst in the
@@ -69,27 +78,47 @@ public final class RateLimitStore: Sendable {
   public func takeFromMemory(_ key: String, _ rate: BucketRate, at now: Timestamp) async throws(DatabaseError) -> BucketAnswer {
     if let answer = memory.withLock({ $0.take(key, rate, at: now) }) { return answer }
     let untold = memory.withLock { $0.tell(key) }
-    let answer = try await take(untold + 1, key, rate, at: now)
-    memory.withLock { $0.learn(key, answer, at: now) }
+    let answer = try await PreparedTake(store: self, key: key, rate: rate, now: now, count: untold + 1).send().answer
+    memory.withLock { memory in if answer.isCounted { memory.learn(key, answer, at: now) } else { memory.forget(key) } }
     return answer
   }
 
-  private func take(
-    _ count: Int, _ key: String, _ rate: BucketRate, at now: Timestamp
-  ) async throws(DatabaseError) -> BucketAnswer {
-    if let until = refusals.withLock({ $0.refusal(of: key, at: now) }) { return BucketAnswer(refusedUntil: until, rate) }
+  /// A token that is taken together with what depends on it; the same parameters as of ``take(_:_:at:)``.
+  public func prepare(_ key: String, _ rate: BucketRate, at now: Timestamp) -> PreparedTake {
+    PreparedTake(store: self, key: key, rate: rate, now: now, count: 1)
+  }
+
+  // MARK: Internals
+
+  func refusal(of key: String, _ rate: BucketRate, at now: Timestamp) -> BucketAnswer? {
+    refusals.withLock { $0.refusal(of: key, at: now) }.map { BucketAnswer(refusedUntil: $0, rate) }
+  }
+
+  func remember(_ key: String, refusedUntil until: Timestamp) { refusals.withLock { $0.remember(key, until: until) } }
+
+  func statement(_ keys: [String], asked: [Int32], _ rate: BucketRate, at now: Timestamp) -> Query {
+    RateLimitStatement.take(
+      keys, asked: asked, rate, at: now, lead: database.configuration.clockLead, in: schema, unlessGone: isGone)
+  }
+
+  func isGranted(_ key: String, turn: Int) -> Query {
+    RateLimitStatement.isGranted("\(key)", turn: "\(Int32(clamping: turn))", in: schema)
+  }
+
+  func send(
+    _ take: PreparedTake, durably: Bool, with statements: @escaping @Sendable (_ isGranted: Query) -> [Query]
+  ) async throws(DatabaseError) -> (answer: BucketAnswer, results: BatchResults) {
+    if let refusal = take.refusal { return (refusal, BatchResults(results: [])) }
     questions.add(1, ordering: .relaxed)
-    let answer = try await batcher(rate).submit(Take(key: key, count: count, now: now))
-    if let until = answer.refusedUntil { refusals.withLock { $0.remember(key, until: until) } }
-    return answer
+    return try await batcher(take.rate).submit(Take(take: take, isDurable: durably, statements: statements))
   }
 
   private func batcher(_ rate: BucketRate) -> Batcher {
     batchers.withLock { batchers in
       if let known = batchers[rate] { return known }
       let made = PerLoop(loops) { loop in
-        Batcher(on: loop) { [schema, database, patience] takes throws(DatabaseError) in
-          try await Self.send(takes, rate, schema, database, within: patience)
+        Batcher(on: loop) { [database, patience] takes throws(DatabaseError) in
+          try await Self.send(takes, to: database, within: patience)
         }
       }
       batchers[rate] = made
@@ -97,35 +126,25 @@ public final class RateLimitStore: Sendable {
     }.here
   }
 
-  /// Takes of one key become one row, which asks for so many; the first of them get what there is.
+  /// One transaction: the takes, and behind them what depends on each.
   private static func send(
-    _ takes: [Take], _ rate: BucketRate, _ schema: StaticString, _ database: Database, within patience: Duration
-  ) async throws(DatabaseError) -> [BucketAnswer] {
-    var asked: [String: Int] = [:]
-    for take in takes { asked[take.key, default: 0] += take.count }
-    let keys = Array(asked.keys)
-    let now = takes.map(\.now).max() ?? Timestamp(microseconds: 0)
-    let rows: [(String, Int, Double, Timestamp)] = try await database.relaxed.rows(
-      RateLimitStatement.take(
-        keys, asked: keys.map { Int32(clamping: asked[$0] ?? 0) }, rate, at: now, lead: database.configuration.clockLead,
-        in: schema),
-      deadline: MonotonicInstant.now().advanced(by: patience))
-    var buckets: [String: (granted: Int, bucket: TokenBucket)] = [:]
-    for (key, granted, tokens, touchedAt) in rows {
-      buckets[key] = (granted, TokenBucket(tokens: tokens, refilledAt: touchedAt))
+    _ takes: [Take], to database: Database, within patience: Duration
+  ) async throws(DatabaseError) -> [Answer] {
+    let buckets = BucketTakes(takes.map(\.take))
+    let statements = takes.indices.map { takes[$0].statements(buckets.isGranted($0)) }
+    let deadline = MonotonicInstant.now().advanced(by: patience)
+    func gather(_ batch: inout Batch) {
+      batch.add(buckets.statement)
+      for statement in statements.joined() { batch.add(statement) }
     }
-    return takes.map { take in
-      guard let (granted, bucket) = buckets[take.key] else {
-        return BucketAnswer(refusedUntil: now.advanced(by: .seconds(1)), rate)
-      }
-      let fullAt = bucket.full(of: rate)
-      guard granted >= take.count else {
-        // However short the wait, it is one: what was refused now is not asked again now.
-        let until = max(bucket.refill(of: rate), Timestamp(microseconds: now.microseconds + 1))
-        return BucketAnswer(refusedUntil: until, remaining: 0, fullAt: fullAt)
-      }
-      buckets[take.key]?.granted -= take.count
-      return BucketAnswer(refusedUntil: nil, remaining: bucket.wholeTokens + granted - take.count, fullAt: fullAt)
+    let found =
+      takes.contains(where: \.isDurable)
+      ? try await database.batch(deadline: deadline, gather) : try await database.relaxed.batch(deadline: deadline, gather)
+    var rest = found.results[1...]
+    let answers = try buckets.answers(found.results[0])
+    return zip(answers, statements).map { answer, statements in
+      defer { rest = rest.dropFirst(statements.count) }
+      return (answer, BatchResults(results: Array(rest.prefix(statements.count))))
     }
   }
 }

@@ -1,7 +1,7 @@
 public import EventLoop
 
 /// Statements that travel together in one round trip; see ``Database/batch(deadline:_:)``, ``Transaction/batch(deadline:_:)``,
-/// ``Transaction/commit(_:)`` and ``Reads/batch(deadline:_:)``.
+/// ``Transaction/commit(_:)``, ``Relaxed/batch(deadline:_:)`` and ``Reads/batch(deadline:_:)``.
 public struct Batch: ~Copyable {
   var queries: [Query] = []
 
@@ -97,6 +97,20 @@ extension Database {
     guard !queries.isEmpty else { return BatchResults(results: []) }
     // One segment of the pipeline is one implicit transaction: its sync commits.
     return BatchResults(results: try await runBatch(queries, deadline: deadline))
+  }
+}
+
+extension Relaxed {
+  /// Runs all statements that `body` adds as one transaction in one round trip, whose commit does not wait for the disk.
+  ///
+  /// - Throws: ``DatabaseError``: the first statement's that failed; `mayHaveCommitted` when the connection broke.
+  @discardableResult
+  public func batch(
+    deadline: MonotonicInstant? = nil, _ body: (inout Batch) -> Void
+  ) async throws(DatabaseError) -> BatchResults {
+    let queries = Batch.of(body)
+    guard !queries.isEmpty else { return BatchResults(results: []) }
+    return BatchResults(results: try await database.runBatch(queries, deadline: deadline, isRelaxed: true))
   }
 }
 

@@ -92,6 +92,10 @@ public final class Transaction: QueryRunning {
   /// transaction that has ended ignores it.
   public func add(_ query: Query) { state.withLock { if !$0.hasEnded { $0.added.append(query) } } }
 
+  /// Lets the commit not wait for the disk: for a transaction that has turned out to leave nothing but what may be lost when the server
+  /// crashes, such as counts. It costs no round trip of its own.
+  public func relax() { add("select set_config('synchronous_commit', 'off', true)") }
+
   /// Runs the last statements, those that `body` adds, and commits, all in one round trip. The transaction is over then: whoever
   /// finds by their answers that it should not have been committed comes too late.
   ///

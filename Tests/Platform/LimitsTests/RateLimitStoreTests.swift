@@ -19,7 +19,7 @@ struct RateLimitStoreTests {
         "limited",
         [
           Migration(1, "create_rate_limits", RateLimitMigration.create(schema: "limited", role: "parley_limited")),
-          Migration(2, "note_commits", Self.noting),
+          Migration(2, "note_commits", Self.noting), Migration(3, "know_who_is_gone", Self.departing),
         ])
       var configuration = try DatabaseConfiguration(url)
       change(&configuration)
@@ -41,6 +41,13 @@ struct RateLimitStoreTests {
       return null;
     end $$;
     create trigger note after insert or update on limited.rate_limit for each statement execute function limited.note();
+    """
+
+  /// Who has no account any more.
+  private static let departing = """
+    create table limited.gone (id uuid primary key);
+    create table limited.note_of_call (text text not null);
+    grant select, insert, delete on limited.gone, limited.note_of_call to parley_limited;
     """
 
   private static func store(_ database: Database, _ group: EventLoopGroup) -> RateLimitStore {
@@ -222,6 +229,99 @@ struct RateLimitStoreTests {
       #expect(try await store.takeFromMemory("a", Self.limit, at: later).isAllowed)
       #expect(try await store.takeFromMemory("a", Self.limit, at: later.advanced(by: .seconds(1))).remaining == 29)
       #expect(store.questionCount == before)
+    }
+  }
+
+  @Test("What travels with a take that is refused does nothing, and of many takes at once each has its own or none (PF-10)")
+  func travelling() async throws {
+    try await Self.withStore { database, group in
+      let store = Self.store(database, group)
+      let rate = BucketRate(perMinute: 60, burst: 10)
+      let answers = try await withThrowingTaskGroup(of: (Int, Bool, Int?).self) { tasks in
+        for number in 0..<40 {
+          tasks.addTask(executorPreference: group.loops[number % 2]) {
+            let take = store.prepare("a", rate, at: Self.start)
+            let (answer, results) = try await take.send(durably: number % 3 == 0) { isGranted in
+              [
+                "insert into limited.note_of_call select \("call \(number)") where \(part: isGranted)",
+                "select \(number)::bigint where \(part: isGranted)",
+              ]
+            }
+            return (number, answer.isAllowed, answer.isAllowed ? try results.value(of: 1, as: Int.self) : nil)
+          }
+        }
+        return try await tasks.reduce(into: []) { $0.append($1) }
+      }
+      let passed = answers.filter { $0.1 }
+      #expect(passed.count == 10 && passed.allSatisfy { $0.2 == $0.0 })
+      let written: [String] = try await database.rows("select text from limited.note_of_call")
+      #expect(Set(written) == Set(passed.map { "call \($0.0)" }) && written.count == 10)
+    }
+  }
+
+  @Test(
+    "A take that travels with a transaction of somebody else's is rolled back with it, and is seen by what follows it (PF-10)"
+  )
+  func carried() async throws {
+    try await Self.withStore { database, group in
+      let store = Self.store(database, group)
+      let once = BucketRate(perMinute: 1, burst: 1)
+      for passes in [true, true, false] {
+        let buckets = BucketTakes([store.prepare("a", once, at: Self.start)])
+        _ = try? await database.transaction { transaction in
+          let found = try await transaction.batch { batch in
+            batch.add(buckets.statement)
+            batch.add("select 7 where \(part: buckets.isGranted(0))")
+          }
+          #expect(try buckets.answers(found.results[0])[0].isAllowed == passes)
+          #expect(try found.value(of: 1, as: Int32.self) == (passes ? 7 : nil))
+          // The first time it comes to nothing.
+          let rows: Int64? = try await transaction.value("select count(*) from limited.note_of_call")
+          guard rows ?? 0 > 0 else { throw DatabaseError(.queryFailed, "not yet") }
+        }
+        try await database.execute("insert into limited.note_of_call values ('once more')")
+      }
+      // And is known from here on.
+      #expect(store.prepare("a", once, at: Self.start).refusal?.isAllowed == false)
+    }
+  }
+
+  @Test(
+    "Once an account is gone no bucket bears its name again, whichever copy remembers one, and others are counted as ever (PF-10)"
+  )
+  func gone() async throws {
+    try await Self.withStore { database, group in
+      let (ana, ben) = (UUID.v7(at: Self.start), UUID.v7(at: Self.start.advanced(by: .seconds(1))))
+      let copies = (0..<3).map { _ in
+        RateLimitStore(schema: "limited", database, loops: group.loops) { person in
+          "exists (select from limited.gone where gone.id = \(part: person))"
+        }
+      }
+      func key(_ person: UUID) -> String { "account:\(person)" }
+      // One copy that the database has heard of, one that has all in memory, and one that knows nothing.
+      for _ in 0..<20 { _ = try await copies[0].takeFromMemory(key(ana), Self.limit, at: Self.start) }
+      for _ in 0..<15 { _ = try await copies[1].takeFromMemory(key(ana), Self.limit, at: Self.start) }
+      func buckets(_ person: UUID) async throws -> Int64? {
+        try await database.value("select count(*) from limited.rate_limit where key = \(key(person))")
+      }
+      #expect(try await buckets(ana) == 1)
+      try await database.execute("insert into limited.gone values (\(ana))")
+      #expect(try await RateLimitSweep(schema: "limited", database).removeAll(of: ana) == 1)
+      for copy in copies {
+        for _ in 0..<40 {
+          let answer = try await copy.takeFromMemory(key(ana), Self.limit, at: Self.start)
+          #expect(answer.isAllowed, "the call itself turns them away")
+        }
+        #expect(try await copy.take(key(ana), Self.limit, at: Self.start).isAllowed)
+      }
+      #expect(try await buckets(ana) == 0)
+      // A bucket that bears no person's name, and another person's.
+      for name in [key(ben), "ip:192.0.2.1", "account:ben"] {
+        var passed = 0
+        for _ in 0..<40 where try await copies[0].takeFromMemory(name, Self.limit, at: Self.start).isAllowed { passed += 1 }
+        #expect(passed == 30, "\(name)")
+      }
+      #expect(try await buckets(ben) == 1)
     }
   }
 }

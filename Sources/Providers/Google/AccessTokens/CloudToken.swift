@@ -65,4 +65,12 @@ public protocol CloudTokenSource: Sendable {
   ///
   /// - Throws: ``MintError``.
   func mint(scope: String) async throws(MintError) -> CloudToken
+
+  /// Whether it has a token for these scopes, so that ``mint(scope:)`` asks nobody.
+  func isAtHand(scope: String) -> Bool
+}
+
+extension CloudTokenSource {
+  /// No: it mints.
+  public func isAtHand(scope: String) -> Bool { false }
 }

@@ -78,6 +78,9 @@ public final class MintCache: CloudTokenSource {
     return try outcome.get()
   }
 
+  /// Whether there is a token that has enough time left.
+  public func isAtHand(scope: String) -> Bool { cached(scope) != nil }
+
   private func cached(_ scope: String) -> CloudToken? {
     guard let kept = state.withLock({ $0.tokens[scope] }), let left = kept.token.timeLeft(at: clock.now()) else { return nil }
     if let askAgainAt = kept.askAgainAt { return left > .zero && clock.now() < askAgainAt ? kept.token : nil }

@@ -1,6 +1,7 @@
 import AuthDomain
 import AuthStore
 import EventLoop
+import Limits
 import Logging
 import PostgreSQL
 import Testing
@@ -48,6 +49,32 @@ struct LimitStoreTests {
         #expect(error?.code == .permissionDenied)
       }
       #expect(try await SubjectSaltStore(database).salt().count == 32)
+    }
+  }
+
+  @Test("Whoever has asked for the account's deletion has no bucket any more, whichever copy remembers one (PF-10)")
+  func gone() async throws {
+    try await Self.withStore { database, group, prepared in
+      let rate = BucketRate(perMinute: 60, burst: 4)
+      let (ana, ben) = (UUID(high: 1, low: 1), UUID(high: 1, low: 2))
+      let store = RateLimitStore.auth(database, loops: group.loops)
+      let now = Timestamp(microseconds: Self.start.microseconds)
+      for person in [ana, ben] {
+        for _ in 0..<3 { _ = try await store.takeFromMemory("account:\(person)", rate, at: now) }
+      }
+      func keys() async throws -> [String] { try await prepared.values("select key from auth.rate_limit order by key") }
+      #expect(try await keys() == ["account:\(ana)", "account:\(ben)"])
+      try await prepared.script(
+        """
+        insert into auth.account_work (user_id, id, app, kind, idempotency_key, created_at)
+        values ('\(ana)', gen_random_uuid(), 'default', 'deletion', '', now()), ('\(ben)', gen_random_uuid(), 'default', 'export', '', now());
+        delete from auth.rate_limit;
+        """)
+      for copy in [store, RateLimitStore.auth(database, loops: group.loops)] {
+        for person in [ana, ben] { _ = try await copy.take("account:\(person)", rate, at: now) }
+        for _ in 0..<4 { _ = try await copy.takeFromMemory("account:\(ana)", rate, at: now) }
+      }
+      #expect(try await keys() == ["account:\(ben)"])
     }
   }
 }

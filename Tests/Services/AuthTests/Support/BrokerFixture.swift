@@ -104,12 +104,14 @@ struct BrokerFixture: Sendable {
 
   /// Starts a broker for the length of `body`.
   ///
-  /// - Parameter agesByClock: Whether what was fetched ages by `clock`, too; by default by the machine's.
+  /// - Parameters:
+  ///   - agesByClock: Whether what was fetched ages by `clock`, too; by default by the machine's.
+  ///   - costs: Who counts what calls cost the database.
   static func with(
     _ database: BrokerDatabase, google: FakeGoogle = FakeGoogle(), clock: VirtualClock = VirtualClock(),
     log: CapturedLog = CapturedLog(),
     settings changes: [String: String] = [:], waitsForKeys: Bool = true, agesByClock: Bool = false,
-    _ body: @escaping @Sendable (BrokerFixture) async throws -> Void
+    costs: CallCosts? = nil, _ body: @escaping @Sendable (BrokerFixture) async throws -> Void
   ) async throws {
     let server = try FakeGoogleServer(google)
     let result: Result<Void, any Error>
@@ -120,7 +122,7 @@ struct BrokerFixture: Sendable {
       } monotonic: {
         clock.monotonic
       } : WallClock { clock.wall }
-    do { result = .success(try await run(database, server, clock, wall, log, changes, waitsForKeys, body)) } catch {
+    do { result = .success(try await run(database, server, clock, wall, log, changes, waitsForKeys, costs, body)) } catch {
       result = .failure(error)
     }
     let pool = BlockingPool(maximumThreads: 1)
@@ -132,7 +134,7 @@ struct BrokerFixture: Sendable {
   private static func run(
     _ database: BrokerDatabase, _ server: FakeGoogleServer, _ clock: VirtualClock, _ wall: WallClock, _ log: CapturedLog,
     _ changes: [String: String],
-    _ waitsForKeys: Bool, _ body: @escaping @Sendable (BrokerFixture) async throws -> Void
+    _ waitsForKeys: Bool, _ costs: CallCosts?, _ body: @escaping @Sendable (BrokerFixture) async throws -> Void
   ) async throws {
     let authority = TestAuthority()
     let leaf = authority.server()
@@ -171,7 +173,7 @@ struct BrokerFixture: Sendable {
       service: "auth", keys: AuthService.configuration + StandardKeys.all(database: true), environment: environment)
     let authorityCertificate = authority.certificate
     let instance = try await ServiceInstance.start(
-      AuthService.self, settings: settings, log: log.logger, clock: wall)
+      AuthService.self, settings: settings, log: log.logger, telemetry: ServiceTelemetry(costs: costs), clock: wall)
     let serving = Task { try await instance.run() }
     let outcome = await Task { () async -> Result<Void, any Error> in
       do {

@@ -17,24 +17,25 @@ struct RefreshFlow: Sendable {
 
   func refresh(_ text: String, attempt: String, for client: AccountClient) async throws -> SessionTokens {
     let now = now()
-    try await limits.take(
+    let address = limits.gate(
       .refresh(from: client.addressKey), rules.refreshAddressLimit, at: now, otherwise: .addressLimited)
-    guard attempt.isEmpty || (16...64).contains(attempt.utf8.count) else {
-      throw AccountRefusal(field: "attempt", "16 to 64 characters, or none")
+    let (tokens, token): (RefreshTokens, RefreshToken)
+    do { (tokens, token) = try await shown(text, attempt) } catch {
+      // Whoever calls too often learns that, and nothing of what was shown.
+      try await address.pass()
+      throw error
     }
-    let tokens = RefreshTokens(pepper: try await pepper.pepper())
-    guard let token = tokens.read(text) else { throw AccountRefusal(.invalidRefreshToken, detail: "not_sealed") }
+    let owner = try await address.pass { take throws(DatabaseError) in try await store.owner(of: token.session, taking: take) }
+    guard let owner else { throw AccountRefusal(.invalidRefreshToken, detail: "no_session") }
     // Only who has had a token of the session gets here, so nobody else can use this limit up.
-    guard let owner = try await store.owner(of: token.session) else {
-      throw AccountRefusal(.invalidRefreshToken, detail: "no_session")
-    }
-    try await limits.take(
+    let limit = limits.gate(
       .refresh(of: token.session), apps[owner.app]?.limits.refresh ?? rules.refreshLimit, at: now, otherwise: .userLimited)
     let refreshed = try await store.refresh(
       SessionStore.Presentation(
         session: token.session, generation: token.generation, digest: RefreshTokens.digest(token),
         attempt: RefreshTokens.attempt(attempt)), of: owner.user, at: now, rules: rules.refresh, for: client.stored,
-      successor: { RefreshTokens.digest(tokens.successor(of: token, attempt: attempt, generation: $0)) })
+      taking: limit.take, successor: { RefreshTokens.digest(tokens.successor(of: token, attempt: attempt, generation: $0)) })
+    if let answer = refreshed.limit { try limit.judge(answer) }
     switch refreshed.action {
     case .handOut(let generation), .repeatAnswer(let generation):
       guard let session = refreshed.session else { throw AccountRefusal(.invalidRefreshToken, detail: "no_session") }
@@ -54,5 +55,15 @@ struct RefreshFlow: Sendable {
     case .unknown:
       throw AccountRefusal(.invalidRefreshToken, detail: refreshed.session == nil ? "no_session" : "never_issued")
     }
+  }
+
+  /// What was shown, by its form and its seal: nobody is asked.
+  private func shown(_ text: String, _ attempt: String) async throws -> (RefreshTokens, RefreshToken) {
+    guard attempt.isEmpty || (16...64).contains(attempt.utf8.count) else {
+      throw AccountRefusal(field: "attempt", "16 to 64 characters, or none")
+    }
+    let tokens = RefreshTokens(pepper: try await pepper.pepper())
+    guard let token = tokens.read(text) else { throw AccountRefusal(.invalidRefreshToken, detail: "not_sealed") }
+    return (tokens, token)
   }
 }

@@ -49,11 +49,22 @@ struct SignInFlow: Sendable {
   func begin(
     _ name: String, _ provider: AuthDomain.IdentityProvider?, for client: AccountClient
   ) async throws -> Nonce {
-    let (app, provider) = try await passage(name, provider, client)
+    let limit = limit(name, client)
+    let found: (app: App, provider: AuthDomain.IdentityProvider)
+    do throws(AccountRefusal) { found = try passage(name, provider) } catch {
+      try await limit.pass()
+      throw error
+    }
+    let (app, provider) = found
     let text = Base64URL.encode(SecureRandom.bytes(NonceRule.byteCount))
     let rule = NonceRule(app[provider].nonceForm)
     let expiresAt = now().advanced(by: AccountRules.nonceLifetime)
-    try await store.issue(nonce: Self.digest(text), app: app.name, provider: provider, expiresAt: expiresAt)
+    try await limit.pass { take throws(DatabaseError) in
+      (
+        try await store.issue(
+          nonce: Self.digest(text), app: app.name, provider: provider, expiresAt: expiresAt, taking: take), ()
+      )
+    }
     return Nonce(
       text: text, providerText: rule.providerText(text, hashed: Self.hexadecimal(text)), form: rule.form, expiresAt: expiresAt)
   }
@@ -111,7 +122,8 @@ struct SignInFlow: Sendable {
 
   /// Judges what is shown, in the order that tells a stranger the least.
   func verified(_ request: Request, for client: AccountClient) async throws(AccountRefusal) -> Proof {
-    let (app, provider) = try await passage(request.app, request.provider, client)
+    try await limit(request.app, client).pass()
+    let (app, provider) = try passage(request.app, request.provider)
     guard let verifier = verifier(provider, app) else { throw AccountRefusal(.providerNotOffered) }
     guard !request.token.isEmpty else { throw AccountRefusal(field: request.tokenField, "the provider's token") }
     guard !request.nonce.isEmpty else { throw AccountRefusal(field: "nonce", "the nonce that BeginSignIn issued") }
@@ -131,15 +143,19 @@ struct SignInFlow: Sendable {
 
   // MARK: Steps
 
-  /// What comes before any look at a token.
-  private func passage(
-    _ name: String, _ provider: AuthDomain.IdentityProvider?, _ client: AccountClient
-  ) async throws(AccountRefusal) -> (App, AuthDomain.IdentityProvider) {
+  /// What comes before any look at a token: whoever calls too often is told nothing else.
+  private func limit(_ name: String, _ client: AccountClient) -> LimitGate {
     let app = apps[name]
     // An app with a limit of its own has buckets of its own.
     let key = app?.limits.signIn == nil ? client.addressKey : "\(app?.name ?? "")/\(client.addressKey)"
-    try await limits.take(.signIn(from: key), app?.limits.signIn ?? rules.signInLimit, at: now(), otherwise: .addressLimited)
-    guard let app else { throw AccountRefusal(.unknownApp) }
+    return limits.gate(
+      .signIn(from: key), app?.limits.signIn ?? rules.signInLimit, at: now(), otherwise: .addressLimited)
+  }
+
+  private func passage(
+    _ name: String, _ provider: AuthDomain.IdentityProvider?
+  ) throws(AccountRefusal) -> (App, AuthDomain.IdentityProvider) {
+    guard let app = apps[name] else { throw AccountRefusal(.unknownApp) }
     guard let provider else { throw AccountRefusal(field: "provider", "with whom the person signs in") }
     guard app.offers(provider) else { throw AccountRefusal(.providerNotOffered) }
     return (app, provider)

@@ -10,28 +10,45 @@ struct SharedLimits: RateLimiting {
 
   func take(_ key: LimitKey, _ limit: RateLimit, at now: Moment) async throws(PortFailure) -> LimitDecision {
     let answer: BucketAnswer
-    do {
-      answer = try await store.take(
-        key.text, BucketRate(perMinute: limit.perMinute, burst: limit.burst), at: Timestamp(microseconds: now.microseconds))
-    } catch {
-      throw PortFailure(error)
-    }
-    return answer.refusedUntil.map { .refused(until: Moment(microseconds: $0.microseconds)) } ?? .allowed
+    do { answer = try await store.prepare(key, limit, at: now).send().answer } catch { throw PortFailure(error) }
+    return LimitDecision(answer)
+  }
+
+  func refusal(of key: LimitKey, _ limit: RateLimit, at now: Moment) -> LimitDecision? {
+    store.prepare(key, limit, at: now).refusal.map { LimitDecision($0) }
+  }
+}
+
+extension RateLimitStore {
+  /// A token that is taken together with what depends on it.
+  func prepare(_ key: LimitKey, _ limit: RateLimit, at now: Moment) -> PreparedTake {
+    prepare(
+      key.text, BucketRate(perMinute: limit.perMinute, burst: limit.burst), at: Timestamp(microseconds: now.microseconds))
+  }
+}
+
+extension LimitDecision {
+  /// What a bucket has answered.
+  init(_ answer: BucketAnswer) {
+    self = answer.refusedUntil.map { .refused(until: Moment(microseconds: $0.microseconds)) } ?? .allowed
   }
 }
 
 /// The table of issuances as the broker's audit.
 struct DurableAudit: IssuanceAuditing {
   let store: IssuanceStore
+  /// Where persons' limits are taken from.
+  let limits: RateLimitStore
 
   func record(_ record: IssuanceRecord) async throws(PortFailure) {
     do { try await store.add(record) } catch { throw PortFailure(error) }
   }
 
   func issue(
-    _ record: IssuanceRecord, perDay: Int?, to holder: TokenHolder
+    _ record: IssuanceRecord, perDay: Int?, to holder: TokenHolder, within limit: PersonLimit?
   ) async throws(PortFailure) -> IssuanceDecision {
-    do { return try await store.issue(record, perDay: perDay, to: holder) } catch { throw PortFailure(error) }
+    let take = limit.map { limits.prepare($0.key, $0.limit, at: record.at) }
+    do { return try await store.issue(record, perDay: perDay, to: holder, taking: take) } catch { throw PortFailure(error) }
   }
 
   func isCapped(_ subject: SubjectHash, _ capability: String, at now: Moment) -> Bool {

@@ -14,7 +14,7 @@ struct GoogleAccessTokens: AccessTokenMinting {
 
   func mint(_ capability: Capability) async throws(PortFailure) -> AccessToken {
     // A capability never falls back to the broker's own account, which may do more.
-    guard let source = capability.account == nil ? own : impersonated[capability.name] else {
+    guard let source = source(of: capability) else {
       throw PortFailure(.unavailable, reason: "no account for the capability")
     }
     let token: CloudToken
@@ -22,5 +22,11 @@ struct GoogleAccessTokens: AccessTokenMinting {
       throw error.code == .cancelled ? .cancelled : PortFailure(.unavailable, reason: error.description)
     }
     return AccessToken(value: token.value, expiresAt: token.timeLeft(at: monotonic()).map { now().advanced(by: $0) })
+  }
+
+  func isAtHand(_ capability: Capability) -> Bool { source(of: capability)?.isAtHand(scope: capability.scope) ?? false }
+
+  private func source(of capability: Capability) -> (any CloudTokenSource)? {
+    capability.account == nil ? own : impersonated[capability.name]
   }
 }

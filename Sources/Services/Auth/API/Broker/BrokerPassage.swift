@@ -8,6 +8,8 @@ struct BrokerPassage: Sendable {
   var subject: SubjectHash?
   var capability: Capability?
   var token: AccessToken?
+  /// The person's limit, where its token is yet to be taken.
+  var limit: PersonLimit?
   /// Whether the ledger has a line of it already.
   var isOnRecord = false
 

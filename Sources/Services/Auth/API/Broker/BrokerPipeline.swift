@@ -41,7 +41,7 @@ struct BrokerPipeline: Sendable {
   private func pass(_ request: BrokerRequest, _ operation: BrokerOperation) async throws(Refusal) -> BrokerPassage {
     var passage = BrokerPassage(request)
     do throws(Refusal) {
-      for step in operation.steps(gatesWhoAmI: rules.gatesWhoAmI) { try await take(step, &passage) }
+      for step in operation.steps(gatesWhoAmI: rules.gatesWhoAmI) { try await take(step, &passage, operation) }
     } catch {
       if error.kind.isAudited, !passage.isOnRecord {
         let denied = passage
@@ -55,7 +55,9 @@ struct BrokerPipeline: Sendable {
     return passage
   }
 
-  private func take(_ step: BrokerStep, _ passage: inout BrokerPassage) async throws(Refusal) {
+  private func take(
+    _ step: BrokerStep, _ passage: inout BrokerPassage, _ operation: BrokerOperation
+  ) async throws(Refusal) {
     switch step {
     case .limitAddress: try await limit(.address(passage.request.addressKey), rules.addressLimit, .addressLimited)
     case .readAuthorization: passage.bearer = try bearer(passage.request)
@@ -64,8 +66,7 @@ struct BrokerPipeline: Sendable {
       guard rules.gate.admits(passage.caller?.hostedDomain) else { throw Refusal(.wrongDomain) }
     case .requireSubject:
       guard passage.caller?.subject.isEmpty == false else { throw Refusal(.noSubject) }
-    case .limitUser:
-      try await limit(.user(try await subject(of: &passage, otherwise: .limiterUnavailable)), rules.userLimit, .userLimited)
+    case .limitUser: try await limitUser(&passage, operation)
     case .chooseCapability:
       guard let found = rules.capabilities.capability(passage.request.capability) else { throw Refusal(.unknownCapability) }
       passage.capability = found
@@ -86,9 +87,28 @@ struct BrokerPipeline: Sendable {
     let decision: LimitDecision
     do { decision = try await limits.take(key, limit, at: now) } catch { throw Refusal(error, .limiterUnavailable) }
     guard case .refused(let until) = decision else { return }
+    throw Self.limited(until, from: now, by: limit, kind)
+  }
+
+  private static func limited(_ until: Moment, from now: Moment, by limit: RateLimit, _ kind: Refusal.Kind) -> Refusal {
     var refusal = Refusal(kind, retryAfter: RetryAfter.seconds(until: until, from: now))
     refusal.limit = limit
-    throw refusal
+    return refusal
+  }
+
+  /// The token of the person's bucket travels with the record where every step between is sure to be taken, and asks nobody: whoever is
+  /// refused learns the same, and costs the cloud nothing.
+  private func limitUser(_ passage: inout BrokerPassage, _ operation: BrokerOperation) async throws(Refusal) {
+    let subject = try await subject(of: &passage, otherwise: .limiterUnavailable)
+    let (key, now) = (LimitKey.user(subject), now())
+    guard operation == .exchange, let capability = rules.capabilities.capability(passage.request.capability),
+      !stops.isStopped(capability.name), !stops.isStopped(subject, capability.name),
+      capability.perDay == nil || !audit.isCapped(subject, capability.name, at: now), cloud.isAtHand(capability)
+    else { return try await limit(key, rules.userLimit, .userLimited) }
+    if case .refused(let until)? = limits.refusal(of: key, rules.userLimit, at: now) {
+      throw Self.limited(until, from: now, by: rules.userLimit, .userLimited)
+    }
+    passage.limit = PersonLimit(key: key, limit: rules.userLimit)
   }
 
   private func bearer(_ request: BrokerRequest) throws(Refusal) -> String {
@@ -122,11 +142,14 @@ struct BrokerPipeline: Sendable {
     let decision: IssuanceDecision
     let holder = TokenHolder(
       subject: passage.caller?.subject ?? "", apps: rules.apps[passage.caller?.audience ?? ""] ?? [])
-    do { decision = try await audit.issue(record, perDay: chosen(passage).perDay, to: holder) } catch {
+    do {
+      decision = try await audit.issue(record, perDay: chosen(passage).perDay, to: holder, within: passage.limit)
+    } catch {
       throw Refusal(error, .auditUnavailable)
     }
     passage.isOnRecord = true
     switch decision {
+    case .limited(let until): throw Self.limited(until, from: record.at, by: rules.userLimit, .userLimited)
     case .issued: break
     case .stopped: throw Refusal(.capabilityStopped)
     case .callerStopped: throw Refusal(.callerStopped)

@@ -35,7 +35,7 @@ struct Accounts: Sendable {
     let now = context.now
     let rules = Self.rules(settings)
     let journal = AccountJournal(context.log, context.metrics)
-    let limits = AccountLimits(limits: SharedLimits(store: RateLimitStore(schema: "auth", database, loops: loops)))
+    let limits = AccountLimits(store: .auth(database, loops: loops))
     let issuer = SessionIssuer(signer: keys.signer)
     let (accounts, activity) = (AccountStore(database), ActivityStore(database))
     pepper = RefreshPeppers(

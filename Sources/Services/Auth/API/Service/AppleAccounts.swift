@@ -33,7 +33,7 @@ struct AppleAccounts: Sendable {
       verifier: providers.appleNotifications, apps: providers.apps,
       store: ProviderNoticeStore(
         database, sessions: SessionStore(database, tokensOutlive: AccountRules.tokensOutlive)),
-      limits: AccountLimits(limits: SharedLimits(store: RateLimitStore(schema: "auth", database, loops: loops))),
+      limits: AccountLimits(store: .auth(database, loops: loops)),
       limit: RateLimit(
         perMinute: settings[AppleKeys.notificationsPerMinute], burst: settings[AppleKeys.notificationsBurst]),
       proxies: context.proxies, journal: AccountJournal(context.log, context.metrics), log: context.log, metrics: context.metrics,

@@ -75,7 +75,7 @@ public enum AuthService: Service {
   /// What the options of methods stand on. The buckets are the broker's too, which removes idle ones.
   private static func policies(_ context: ServiceContext) -> ServiceParts {
     var parts = ServiceParts.answers(schema: "auth", context)
-    parts.limiter = RateLimitStore(schema: "auth", context.database, loops: context.loops.loops)
+    parts.limiter = RateLimitStore.auth(context.database, loops: context.loops.loops)
     return parts
   }
 }

@@ -34,7 +34,7 @@ public struct Billing: Sendable {
       key: key, base: settings[BillingKeys.address], over: context.outbound, clock: clock, log: context.log)
     let store = EntitlementStore(context.database, entitlements: names, pause: settings[BillingKeys.pause])
     let cache = EntitlementMemory()
-    let limits = SharedLimits(store: RateLimitStore(schema: "auth", context.database, loops: context.loops.loops))
+    let limits = SharedLimits(store: RateLimitStore.auth(context.database, loops: context.loops.loops))
     let subscribers = RevenueCatSubscribers(
       client: client, entitlements: names, countsSandbox: settings[BillingKeys.countsSandbox])
     let desk = SubscriberDesk(

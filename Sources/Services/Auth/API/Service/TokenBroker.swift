@@ -35,13 +35,15 @@ struct TokenBroker: Sendable {
     cloud = try CloudIdentity(context, clock)
     switches = KillSwitchStore(context.database)
     watch = KillSwitchWatch(switches)
+    let limits = RateLimitStore.auth(context.database, loops: loops)
     let salt = settings[BrokerKeys.subjectSalt].map { SaltedSubjects.Salt.given(Array($0.utf8)) }
     pipeline = BrokerPipeline(
       rules: Self.rules(settings, providers.apps),
       tokens: GoogleIdentities(verifier: GoogleIDTokenVerifier(policy, keys: keys, loops: loops, clock: clock)),
-      limits: SharedLimits(store: RateLimitStore(schema: "auth", context.database, loops: loops)),
+      limits: SharedLimits(store: limits),
       subjects: SaltedSubjects(salt: salt ?? .stored(SubjectSaltStore(context.database))),
-      cloud: cloud.tokens(now: now), audit: DurableAudit(store: IssuanceStore(context.database, loops: loops)), stops: watch,
+      cloud: cloud.tokens(now: now),
+      audit: DurableAudit(store: IssuanceStore(context.database, loops: loops), limits: limits), stops: watch,
       journal: BrokerJournal(context.log, context.metrics), now: now)
     self.context = context
   }

@@ -8,4 +8,6 @@ public enum IssuanceDecision: Sendable, Hashable {
   case callerStopped
   /// The person has had enough of them today.
   case capReached
+  /// The person calls too often; one more call is let in at this moment. Nothing is on record.
+  case limited(until: Moment)
 }

@@ -12,6 +12,8 @@ public protocol AccessTokenMinting: Sendable {
   ///
   /// - Throws: ``PortFailure``.
   func mint(_ capability: Capability) async throws(PortFailure) -> AccessToken
+  /// Whether a token for a capability is there already, so that nobody has to be asked for it.
+  func isAtHand(_ capability: Capability) -> Bool
 }
 
 /// Counts.
@@ -20,6 +22,22 @@ public protocol RateLimiting: Sendable {
   ///
   /// - Throws: ``PortFailure`` with `unavailable` when nobody can say whether there is one: then nothing is allowed.
   func take(_ key: LimitKey, _ limit: RateLimit, at now: Moment) async throws(PortFailure) -> LimitDecision
+  /// The refusal that is known without asking; nil when there is none.
+  func refusal(of key: LimitKey, _ limit: RateLimit, at now: Moment) -> LimitDecision?
+}
+
+/// What a person may do, where it is yet to be counted.
+public struct PersonLimit: Sendable, Hashable {
+  /// The person's bucket.
+  public let key: LimitKey
+  /// How it fills.
+  public let limit: RateLimit
+
+  /// A limit.
+  public init(key: LimitKey, limit: RateLimit) {
+    self.key = key
+    self.limit = limit
+  }
 }
 
 /// Writes down what is handed out, and decides it: whether a capability or a person is stopped, whether the account is suspended where
@@ -31,8 +49,11 @@ public protocol IssuanceAuditing: Sendable {
   ///   - record: What is to be handed out.
   ///   - perDay: How many tokens of its capability the person may have on a day (UTC); nil for any number.
   ///   - holder: Whose account is looked for.
+  ///   - limit: The person's limit of calls, where a token of it is taken in the same step; when it is refused, nothing is put on record.
   /// - Throws: ``PortFailure`` with `unavailable` when nobody can say: then nothing is handed out.
-  func issue(_ record: IssuanceRecord, perDay: Int?, to holder: TokenHolder) async throws(PortFailure) -> IssuanceDecision
+  func issue(
+    _ record: IssuanceRecord, perDay: Int?, to holder: TokenHolder, within limit: PersonLimit?
+  ) async throws(PortFailure) -> IssuanceDecision
   /// Whether it is known here already that the person has had enough for the day.
   func isCapped(_ subject: SubjectHash, _ capability: String, at now: Moment) -> Bool
   /// Returns once the record is durable.
@@ -43,7 +64,7 @@ public protocol IssuanceAuditing: Sendable {
 
 /// Knows what an operator has stopped, as of a moment ago.
 ///
-/// It spares the cloud a request. What decides is ``IssuanceAuditing/issue(_:perDay:to:)``.
+/// It spares the cloud a request. What decides is ``IssuanceAuditing/issue(_:perDay:to:within:)``.
 public protocol StopWatching: Sendable {
   /// Whether tokens of the capability are not handed out to anybody.
   func isStopped(_ capability: String) -> Bool

@@ -10,7 +10,7 @@ public enum BrokerStep: Sendable, Hashable, CaseIterable {
   case gateDomain
   /// Require a subject.
   case requireSubject
-  /// Take a token from the person's bucket.
+  /// Take a token from the person's bucket; together with the record where nothing that is outside of this process comes between.
   case limitUser
   /// Find what is asked for.
   case chooseCapability

@@ -71,6 +71,12 @@ extension AccountDataStore {
     _ person: Person, on transaction: Transaction
   ) async throws(DatabaseError) -> [AccountWork.Count] {
     let user = UUID(person.user)
+    // Before the rows that calls lock behind their buckets. None comes back: whoever has asked for a deletion is not counted any more.
+    try await transaction.execute(
+      """
+      delete from auth.rate_limit where key = any(\((LimitKey.all(of: person.user) + person.subjects.map(LimitKey.user)).map(\.text)))
+        or key in (select 'refresh:' || id from auth.session where user_id = \(user))
+      """)
     // What is append only is touched by the owner's functions alone, which look at the account's row and at its identities: they come
     // before those go. Nobody signs in meanwhile: since the deletion was asked for, whoever tries is refused.
     let activity: Int64 = try await transaction.value("select auth.forget_activity(\(user))") ?? 0
@@ -100,10 +106,6 @@ extension AccountDataStore {
         "delete from auth.subscription_snapshot where user_id = \(user)",
         "delete from auth.customer_lookup where user_id = \(user)",
         "delete from auth.provider_grant where user_id = \(user)", "delete from auth.idempotency where user_id = \(user)",
-        """
-        delete from auth.rate_limit where key = any(\((LimitKey.all(of: person.user) + person.subjects.map(LimitKey.user)).map(\.text)))
-          or key in (select 'refresh:' || id from auth.session where user_id = \(user))
-        """,
       ] + AccountWorkStore.removeExports(of: person.user))
     return [
       AccountWork.Count("accounts", deleted: Int64(changed[0])),

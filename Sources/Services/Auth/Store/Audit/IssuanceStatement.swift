@@ -1,4 +1,5 @@
 internal import AuthDomain
+internal import Limits
 internal import PostgreSQL
 
 /// What is written to the ledger.
@@ -11,11 +12,15 @@ enum IssuanceStatement {
     let cap: Int32
     /// Whose account is looked for.
     let holder: TokenHolder
+    /// The token of the person's bucket, where it is taken with this.
+    let take: PreparedTake?
   }
 
   private static let stopped = "CAPABILITY_STOPPED"
   private static let callerStopped = "CALLER_STOPPED"
   private static let capReached = "CAP_REACHED"
+  /// Never stored: such a line is not written.
+  private static let limited = "LIMITED"
 
   /// Adds records as they are.
   static func insert(_ records: [IssuanceRecord]) -> Query {
@@ -34,13 +39,24 @@ enum IssuanceStatement {
   /// Judges what is about to be handed out, counts it, and adds the records of what became of it.
   ///
   /// Rows of the count are locked in the order of their keys, so that two statements never wait for each other. Of several tokens
-  /// of one person the first get what is left of the day.
-  static func issue(_ issues: [Issue]) -> Query {
+  /// of one person the first get what is left of the day. What was refused by a bucket is neither counted nor written.
+  ///
+  /// - Parameter buckets: The takes of those that have one, whose statement comes before this one in the same transaction.
+  static func issue(_ issues: [Issue], _ buckets: BucketTakes?) -> Query {
     let records = issues.map(\.record)
+    var taken = 0
+    let turns = issues.map { issue -> (key: String, turn: Int) in
+      guard issue.take != nil, let buckets else { return ("", 0) }
+      defer { taken += 1 }
+      return buckets.turn(taken)
+    }
     return """
       with asked as (
         select q.*, (q.issued_at at time zone 'UTC')::date as day,
           case
+            when q.bucket <> ''
+              and coalesce((select taken.granted from auth.rate_limit as taken where taken.key = q.bucket), q.turn) < q.turn
+              then \(limited)
             when exists (
               select from auth.kill_switch s
               where s.is_stopped and s.capability in (\(KillSwitch.all), q.capability) and s.subject_hash = '') then \(stopped)
@@ -54,10 +70,11 @@ enum IssuanceStatement {
             else '' end as stop
         from unnest(
           \(issues.map(\.id)), \(part: columns(records)), \(issues.map(\.cap)), \(issues.map(\.holder.subject)),
-          \(issues.map { $0.holder.apps.joined(separator: " ") })) with ordinality
+          \(issues.map { $0.holder.apps.joined(separator: " ") }), \(turns.map(\.key)),
+          \(turns.map { Int32(clamping: $0.turn) })) with ordinality
           as q (
             id, subject_hash, issued_at, audience, capability, account, scope, expires_at, client_address, request_id, cap, holder,
-            apps, place)
+            apps, bucket, turn, place)
       ), wanted as (
         select subject_hash collate "C" as subject_hash, capability collate "C" as capability, day, count(*)::integer as asked,
           min(cap) as cap
@@ -86,7 +103,7 @@ enum IssuanceStatement {
       select id, subject_hash, issued_at, audience, capability, account, scope,
         case when reason = '' then nullif(expires_at, 'infinity') end, client_address, request_id,
         case when reason = '' then 'issued' else 'denied' end, reason
-      from judged
+      from judged where reason <> \(limited)
       returning id, reason
       """
   }

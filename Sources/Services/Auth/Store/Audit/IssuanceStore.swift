@@ -1,6 +1,6 @@
 public import AuthDomain
 public import EventLoop
-internal import Limits
+public import Limits
 public import PostgreSQL
 internal import Synchronization
 
@@ -36,9 +36,19 @@ public final class IssuanceStore: Sendable {
     judges = PerLoop(loops) { loop in
       Judge(on: loop) { issues throws(DatabaseError) in
         let deadline = MonotonicInstant.now().advanced(by: patience)
-        let rows: [(UUID, String)] = try await database.rows(IssuanceStatement.issue(issues), deadline: deadline)
+        let takes = issues.compactMap(\.take)
+        let buckets = takes.isEmpty ? nil : BucketTakes(takes)
+        let found = try await database.batch(deadline: deadline) { batch in
+          if let buckets { batch.add(buckets.statement) }
+          batch.add(IssuanceStatement.issue(issues, buckets))
+        }
+        var answers = try buckets?.answers(found.results[0])[...] ?? []
+        let rows: [(UUID, String)] = try found.rows(of: found.results.count - 1)
         let reasons = Dictionary(rows) { first, _ in first }
-        return issues.map { IssuanceStatement.decision(reasons[$0.id]) }
+        return issues.map { issue in
+          if issue.take != nil, let until = answers.popFirst()?.refusedUntil { return .limited(until: Moment(until)) }
+          return IssuanceStatement.decision(reasons[issue.id])
+        }
       }
     }
   }
@@ -50,15 +60,17 @@ public final class IssuanceStore: Sendable {
 
   /// Adds the record of a token that is about to be handed out, or of its denial when its capability or the person is stopped, the
   /// holder's account is suspended, or the person has had `perDay` of them on the record's day. Either is durable when this returns. All
-  /// in one statement, with the counting.
+  /// in one round trip, with the counting, and with the token of a bucket, where one is needed: if that is refused, nothing is put on record.
   ///
   /// - Throws: ``PostgreSQL/DatabaseError`` when nobody can say: then the token is not handed out.
   public func issue(
-    _ record: IssuanceRecord, perDay: Int?, to holder: TokenHolder = TokenHolder(subject: "", apps: [])
+    _ record: IssuanceRecord, perDay: Int?, to holder: TokenHolder = TokenHolder(subject: "", apps: []),
+    taking take: PreparedTake? = nil
   ) async throws(DatabaseError) -> IssuanceDecision {
+    if let until = take?.refusal?.refusedUntil { return .limited(until: Moment(until)) }
     let id = UUID.v7(at: Timestamp(record.at))
     let decision = try await judges.here.submit(
-      .init(id: id, record: record, cap: perDay.map { Int32(clamping: $0) } ?? .max, holder: holder))
+      .init(id: id, record: record, cap: perDay.map { Int32(clamping: $0) } ?? .max, holder: holder, take: take))
     if decision == .capReached {
       capped.withLock { $0.remember(.cap(record.capability, record.subject), until: Timestamp(record.at.nextDay)) }
     }

@@ -1,5 +1,6 @@
 public import AuthDomain
 internal import EventLoop
+public import Limits
 public import PostgreSQL
 
 /// Devices that stay signed in.
@@ -71,6 +72,8 @@ public struct SessionStore: Sendable {
     public var session: SessionRecord?
     /// What the token that is to be shown next is known by.
     public var current: Digest?
+    /// What became of the token of a bucket that was asked for; where it was refused, nothing was looked at.
+    public var limit: BucketAnswer?
   }
 
   /// Whose a session is.
@@ -88,6 +91,17 @@ public struct SessionStore: Sendable {
     return row.map { Owner(user: UserID($0.0), app: $0.1) }
   }
 
+  /// The same in one round trip with the token of a bucket that it needs; nobody is looked for where that is refused.
+  public func owner(
+    of session: SessionID, taking take: PreparedTake
+  ) async throws(DatabaseError) -> (answer: BucketAnswer, value: Owner?) {
+    let (answer, results) = try await take.send { isGranted in
+      ["select user_id, app from auth.session_lookup where session_id = \(UUID(session)) and \(part: isGranted)"]
+    }
+    guard answer.isAllowed, let row: (UUID, String) = try results.row(of: 0) else { return (answer, nil) }
+    return (answer, Owner(user: UserID(row.0), app: row.1))
+  }
+
   /// Judges a refresh token and notes what follows, in one transaction with the session's row locked.
   ///
   /// - Parameters:
@@ -96,29 +110,40 @@ public struct SessionStore: Sendable {
   ///   - now: The time.
   ///   - rules: The lengths of time.
   ///   - client: Who shows it.
+  ///   - take: The token of a bucket that this needs, taken in the first round trip; nil where none is needed.
   ///   - successor: What the token's successor of a generation is known by.
   /// - Throws: ``PostgreSQL/DatabaseError``; when the connection broke, the same attempt gets its answer by asking again.
   public func refresh(
     _ token: Presentation, of user: UserID, at now: Moment, rules: RefreshRules, for client: Client,
-    successor: @escaping @Sendable (_ generation: UInt32) -> Digest
+    taking take: PreparedTake? = nil, successor: @escaping @Sendable (_ generation: UInt32) -> Digest
   ) async throws(DatabaseError) -> Refreshed {
     // What a token that was used before gives away is acted on, also where whoever shows it hangs up at once.
     try await uncancelled { () async throws(DatabaseError) in
-      try await settled(token, of: user, at: now, rules: rules, for: client, successor: successor)
+      try await settled(token, of: user, at: now, rules: rules, for: client, taking: take, successor: successor)
     }
   }
 
   private func settled(
     _ token: Presentation, of user: UserID, at now: Moment, rules: RefreshRules, for client: Client,
-    successor: @escaping @Sendable (_ generation: UInt32) -> Digest
+    taking take: PreparedTake? = nil, successor: @escaping @Sendable (_ generation: UInt32) -> Digest
   ) async throws(DatabaseError) -> Refreshed {
-    try await database.settle(within: patience) { transaction in
-      let row: SessionRow? = try await transaction.row(
-        """
-        select \(part: SessionRow.columns) from auth.session
-        where user_id = \(UUID(user)) and id = \(UUID(token.session)) for update
-        """)
-      guard let row else { return Refreshed(action: .unknown, session: nil) }
+    if let refusal = take?.refusal { return Refreshed(action: .unknown, limit: refusal) }
+    let buckets = take.map { BucketTakes([$0]) }
+    return try await database.settle(within: patience) { transaction in
+      let found = try await transaction.batch { batch in
+        if let buckets { batch.add(buckets.statement) }
+        batch.add(
+          """
+          select \(part: SessionRow.columns) from auth.session
+          where user_id = \(UUID(user)) and id = \(UUID(token.session)) and \(part: buckets?.isGranted(0) ?? "true") for update
+          """)
+      }
+      let limit = try buckets?.answers(found.results[0])[0]
+      let row: SessionRow? = try found.row(of: found.results.count - 1)
+      guard let row else {
+        transaction.relax()
+        return Refreshed(action: .unknown, limit: limit)
+      }
       var (state, session) = (row.state, row.record)
       let action = state.present(
         generation: token.generation, digest: token.digest, attempt: token.attempt, at: now, rules: rules, successor: successor)
@@ -128,9 +153,10 @@ public struct SessionStore: Sendable {
         (session.lastUsedAt, session.lastAddress, session.expiresAt) = (now, client.address, state.expiresAt)
       case .end(let cause):
         for query in ending(session, cause, at: now, for: client, refusing: true) { transaction.add(query) }
-      case .race, .ended, .unknown: break
+      // Nothing has changed but a bucket.
+      case .race, .ended, .unknown: transaction.relax()
       }
-      return Refreshed(action: action, session: session, current: state.current.digest)
+      return Refreshed(action: action, session: session, current: state.current.digest, limit: limit)
     }
   }
 

@@ -1,5 +1,6 @@
 public import AuthDomain
 internal import EventLoop
+public import Limits
 public import PostgreSQL
 
 /// Sign-ins: nonces, and the one transaction that makes a session of a verified identity.
@@ -22,6 +23,22 @@ public struct SignInStore: Sendable {
       insert into auth.nonce (hash, app, provider, expires_at)
       values (\(hash.bytes), \(app), \(provider.rawValue), \(Timestamp(expiresAt)))
       """, deadline: MonotonicInstant.now().advanced(by: patience))
+  }
+
+  /// The same in one round trip with the token of a bucket that it needs; where that is refused, no nonce is noted.
+  ///
+  /// - Returns: What became of the token.
+  public func issue(
+    nonce hash: Digest, app: String, provider: IdentityProvider, expiresAt: Moment, taking take: PreparedTake
+  ) async throws(DatabaseError) -> BucketAnswer {
+    try await take.send(durably: true) { isGranted in
+      [
+        """
+        insert into auth.nonce (hash, app, provider, expires_at)
+        select \(hash.bytes), \(app), \(provider.rawValue), \(Timestamp(expiresAt)) where \(part: isGranted)
+        """
+      ]
+    }.answer
   }
 
   /// What is exchanged for a session.
