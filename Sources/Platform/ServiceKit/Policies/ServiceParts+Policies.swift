@@ -1,6 +1,6 @@
 internal import EventLoop
 internal import Idempotency
-internal import Limits
+public import Limits
 internal import Logging
 internal import PostgreSQL
 
@@ -18,10 +18,13 @@ extension ServiceParts {
   /// - Parameters:
   ///   - schema: The service's schema, which has had both migrations.
   ///   - context: What the service is built from.
-  public static func policies(schema: StaticString, _ context: ServiceContext) -> ServiceParts {
+  ///   - isGone: Whether a person's account is gone, as ``Limits/RateLimitStore`` takes it; nil for a service that keeps nothing of people.
+  public static func policies(
+    schema: StaticString, _ context: ServiceContext, unlessGone isGone: RateLimitStore.GoneCondition? = nil
+  ) -> ServiceParts {
     let sweep = RateLimitSweep(schema: schema, context.database)
     var parts = answers(schema: schema, context)
-    parts.limiter = RateLimitStore(schema: schema, context.database, loops: context.loops.loops)
+    parts.limiter = RateLimitStore(schema: schema, context.database, loops: context.loops.loops, unlessGone: isGone)
     parts.jobs.append(
       BackgroundJob("rate limit sweep") {
         // No bucket takes longer than a day to fill, so what is removed was full.

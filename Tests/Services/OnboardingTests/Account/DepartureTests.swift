@@ -96,6 +96,10 @@ struct DepartureTests {
         let error = await #expect(throws: RPCError.self) { try await call() }
         #expect(error?.code == .unauthenticated && error?.reason == "ACCOUNT_DELETED", "\(index): \(error as Any)")
       }
+      // Not even that somebody has called.
+      let counted = try await world.value(
+        "select count(*) from onboarding.rate_limit where key like '%' || \(ana.userID.description)", as: Int64.self)
+      #expect(counted == 0)
     }
   }
 

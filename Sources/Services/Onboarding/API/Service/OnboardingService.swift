@@ -65,7 +65,7 @@ public enum OnboardingService: Service {
     let pages = PageKeyStore(schema: "onboarding", context.database)
     let parts = try OnboardingParts(
       context, jobs: jobs.engine, blobs: blobs, products: sessions.entitlements, pages: pages)
-    let policies = ServiceParts.policies(schema: "onboarding", context)
+    let policies = ServiceParts.policies(schema: "onboarding", context, unlessGone: SubmissionStore.isGone)
     guard let limiter = policies.limiter, let answers = policies.answers else {
       throw ServiceFailure(.internal, "nobody counts calls and keeps answers")
     }

@@ -97,6 +97,7 @@ struct OwnOnboardingData: AccountDataHolding {
     if isOver {
       try await store.deletePieces(user)
       _ = try await kept.removeAll(of: user)
+      _ = try await limits.removeAll(of: user)
       do throws(BlobError) { _ = try await blobs.deleteAll(of: user) } catch {
         try Task.checkCancellation()
         let failure = ProviderFailure(error)

@@ -28,6 +28,11 @@ extension SubmissionStore {
   /// Asks the same among other things: a ``PostgreSQL/Timestamp``, or no row.
   public static func departure(of user: UUID) -> Query { "select until from onboarding.departure where user_id = \(user)" }
 
+  /// Whether somebody's account was deleted, as a condition of SQL: as long as something of theirs may be on its way.
+  public static func isGone(_ person: Query) -> Query {
+    "exists (select from onboarding.departure as gone where gone.user_id = \(part: person))"
+  }
+
   /// Nothing is on its way any more.
   public func forgetDeparture(of user: UUID, in transaction: Transaction) async throws(DatabaseError) {
     try await transaction.execute("delete from onboarding.departure where user_id = \(user)")
