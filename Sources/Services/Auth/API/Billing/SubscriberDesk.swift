@@ -4,6 +4,7 @@ internal import EventLoop
 internal import Logging
 internal import OpenID
 internal import PostgreSQL
+internal import RPC
 internal import ServiceKit
 internal import Synchronization
 internal import Telemetry
@@ -50,7 +51,8 @@ final class SubscriberDesk: Sendable {
     self.now = now
   }
 
-  /// Asks for an account by one of its customers. Who comes while that is under way shares the answer.
+  /// Asks for an account by one of its customers. Who comes while that is under way shares the answer; who is called by somebody with a
+  /// deadline leaves before it, and the answer is kept when it comes.
   ///
   /// - Parameters:
   ///   - user: The account.
@@ -67,14 +69,36 @@ final class SubscriberDesk: Sendable {
       flights[question] = made
       return made
     }
-    let outcome = await flight.join {
+    let work: @Sendable () async -> Outcome = {
       let outcome = await self.answer(question, patience, since: record)
       // From here on the next caller asks anew.
       self.flights.withLock { $0[question] = nil }
       return outcome
     }
-    guard let outcome else { throw BillingRefusal(.cancelled) }
+    guard let outcome = await Self.join(flight, on: loop, work) else {
+      guard !Task.isCancelled else { throw BillingRefusal(.cancelled) }
+      count("late")
+      throw BillingRefusal(
+        .unavailable, detail: "RevenueCat had no answer before the deadline of the call", retryAfter: .seconds(1))
+    }
     return try outcome.get()
+  }
+
+  /// What came of the flight; nil for whoever gave up, or has a deadline that is near.
+  private static func join(
+    _ flight: SingleFlight<Outcome>, on loop: EventLoop, _ work: @escaping @Sendable () async -> Outcome
+  ) async -> Outcome? {
+    guard CallContext.current?.deadline != nil else { return await flight.join(work) }
+    let longest = CallWait.time(atMost: .seconds(3600))
+    return await withTaskGroup(of: Outcome?.self) { tasks in
+      tasks.addTask { await flight.join(work) }
+      tasks.addTask {
+        try? await (EventLoop.current ?? loop).sleep(for: longest)
+        return nil
+      }
+      defer { tasks.cancelAll() }
+      return await tasks.next() ?? nil
+    }
   }
 
   private func answer(_ question: Question, _ patience: Duration, since record: EntitlementRecord?) async -> Outcome {

@@ -1,5 +1,6 @@
 internal import OnboardingStore
 internal import PostgreSQL
+internal import ServiceKit
 
 extension SubmissionStore {
   /// As ``OnboardingStore/SubmissionStore/locked(_:_:)``, for whoever is about to write for a person.
