@@ -98,6 +98,8 @@ struct SessionDoorTests {
         parley.directory.breakStreams()
         try await eventually(atMost: .seconds(20)) { parley.directory.cursors.count > 1 }
         #expect(parley.directory.cursors.first == 0 && parley.directory.cursors.last == 1)
+        // The number alone would be another session's after a restore of the database (AF-08).
+        #expect(parley.directory.cursorSessions.first == "" && parley.directory.cursorSessions.last == ana.sessionID.description)
       }
     }
   }

@@ -27,6 +27,7 @@ public final class TestDirectory: SessionDirectoryService.Handlers {
     var ended: [EndedSession] = []
     var fault = Fault.none
     var cursors: [Int64] = []
+    var cursorSessions: [String] = []
     var questions = 0
     /// Streams of an older number end.
     var epoch = 0
@@ -39,6 +40,8 @@ public final class TestDirectory: SessionDirectoryService.Handlers {
 
   /// Where each stream asked to begin.
   public var cursors: [Int64] { state.withLock { $0.cursors } }
+  /// Whose the place was at which each stream asked to begin.
+  public var cursorSessions: [String] { state.withLock { $0.cursorSessions } }
   /// How often somebody asked.
   public var questions: Int { state.withLock { $0.questions } }
 
@@ -76,17 +79,18 @@ public final class TestDirectory: SessionDirectoryService.Handlers {
   ) async throws {
     let epoch = state.withLock { state in
       state.cursors.append(request.cursor)
+      state.cursorSessions.append(request.cursorSessionID)
       return state.epoch
     }
     var cursor = request.cursor
     while true {
-      let (fault, isOver, news) = state.withLock { state in
-        (state.fault, state.epoch != epoch, Array(state.ended.dropFirst(Int(cursor))))
+      let (fault, isOver, news, last) = state.withLock { state in
+        (state.fault, state.epoch != epoch, Array(state.ended.dropFirst(Int(cursor))), state.ended.last)
       }
       if fault == .away || isOver { throw RPCError(.unavailable, "the directory is away") }
       if fault == .none {
         cursor += Int64(news.count)
-        try await responses.write(.init(sessions: news, cursor: cursor))
+        try await responses.write(.init(sessions: news, cursor: cursor, cursorSessionID: last?.sessionID ?? ""))
       }
       try await Task.sleep(for: .milliseconds(100))
     }

@@ -80,7 +80,8 @@ public final class WatchedRevocations: RevocationFeed {
   }
 
   private final class Cursor: Sendable {
-    let position = Atomic<Int64>(0)
+    /// The number of the last session that was heard of, and whose it is: the number alone would be another's after a restore.
+    let position = Mutex((number: Int64(0), session: ""))
     /// Nanoseconds on the monotonic clock.
     let lastMessage = Atomic<UInt64>(0)
   }
@@ -106,7 +107,8 @@ public final class WatchedRevocations: RevocationFeed {
   }
 
   private func read(from cursor: Cursor) async throws {
-    let request = WatchRevocationsRequest(cursor: cursor.position.load(ordering: .relaxed))
+    let position = cursor.position.withLock { $0 }
+    let request = WatchRevocationsRequest(cursor: position.number, cursorSessionID: position.session)
     try await directory.watchRevocations(request) { stream in
       var stream = stream
       var hasCaughtUp = false
@@ -114,7 +116,7 @@ public final class WatchedRevocations: RevocationFeed {
         let now = now()
         cursor.lastMessage.store(now.nanoseconds, ordering: .relaxed)
         memory.learn(message.sessions.compactMap { RevocationMemory.Ended($0) })
-        cursor.position.store(message.cursor, ordering: .relaxed)
+        cursor.position.withLock { $0 = (message.cursor, message.cursorSessionID) }
         if message.sessions.isEmpty { hasCaughtUp = true }
         if hasCaughtUp { memory.isCurrent(asOf: now) }
       }

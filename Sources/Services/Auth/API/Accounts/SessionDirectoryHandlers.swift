@@ -20,13 +20,23 @@ struct SessionDirectoryHandlers: SessionDirectoryService.Handlers {
   ) async throws {
     call.sendInitialMetadata()
     let loop = loops.first(where: \.isCurrent) ?? loops[0]
-    var position = try await revocations.position(request.cursor)
+    var position = try await position(request)
     while true {
       let page = try await revocations.page(after: position, at: now())
       position = page.position
-      try await responses.write(.init(sessions: page.sessions.map(\.message), cursor: position.cursor))
+      try await responses.write(
+        .init(
+          sessions: page.sessions.map(\.message), cursor: position.cursor,
+          cursorSessionID: position.session?.description ?? ""))
       if !page.isFull { try await loop.sleep(for: interval) }
     }
+  }
+
+  /// Where a watcher goes on. A number alone, of a watcher that does not know better, is believed if it is there at all.
+  private func position(_ request: WatchRevocationsRequest) async throws -> RevocationStore.Position {
+    guard request.cursor > 0, !request.cursorSessionID.isEmpty else { return try await revocations.position(request.cursor) }
+    guard let session = SessionID(request.cursorSessionID) else { return .start }
+    return RevocationStore.Position(cursor: request.cursor, session: session)
   }
 
   func checkSessions(_ request: CheckSessionsRequest, _ call: CallContext) async throws -> CheckSessionsResponse {
