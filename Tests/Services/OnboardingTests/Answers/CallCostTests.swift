@@ -41,6 +41,16 @@ struct CallCostTests {
     return least
   }
 
+  @Test("ListSteps asks the database nothing: it is a constant, and its limit is counted in the process (PF-10)")
+  func steps() async throws {
+    try await OnboardingWorld.with(Self.quiet) { world in
+      // Fewer than half of the burst, of which the process needs nobody's word.
+      let cost = try await Self.cost(world) { _ in _ = try await world.client.listSteps() }
+      print("ListSteps: \(cost)")
+      #expect(cost.trips == 0 && cost.statements == 0, "\(cost)")
+    }
+  }
+
   @Test("GetProgress is one round trip, before and after a submission (PF-17)")
   func progress() async throws {
     try await OnboardingWorld.with(Self.quiet) { world in
