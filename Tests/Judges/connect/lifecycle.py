@@ -18,6 +18,17 @@ async def ended(binary, request):
     return process.returncode, output, errors.decode()
 
 
+def _allowed(head, what, lists):
+    """What a response lacks that lets pages of any origin call, and names all of these in its lists."""
+    fields = dict(head or [])
+    found = [] if fields.get("access-control-allow-origin") == "*" else [f"{what} names no origin"]
+    for name, wanted in lists.items():
+        missing = wanted - {part.strip().lower() for part in fields.get(name, "").split(",")}
+        if missing:
+            found.append(f"{what} lacks {sorted(missing)} in {name}")
+    return found
+
+
 def server_checks(stage):
     """(name, check) pairs for the server."""
     binary = stage.binaries / "connect-conformance-server"
@@ -64,6 +75,30 @@ def server_checks(stage):
                 await server.stop()
         return run
 
+    async def browser():
+        """A page of another origin asks whether it may call, and calls."""
+        server = await programs.Server.start(binary)
+        try:
+            connection = await http2.connect(server.port)
+            path = f"/{protos.SERVICE}/Unary"
+            page = [(":scheme", "http"), (":authority", "localhost"), (":path", path), ("origin", "https://app.example")]
+            asked = "connect-protocol-version,content-type,x-custom-header"
+            stream = connection.open([(":method", "OPTIONS"), *page, ("access-control-request-method", "POST"),
+                                      ("access-control-request-headers", asked)], end=True)
+            found = _allowed(await asyncio.wait_for(stream.head(), 10), "the preflight", {
+                "access-control-allow-methods": {"post"}, "access-control-allow-headers": set(asked.split(","))})
+            call = cases.messages(UNARY, cases.definition(UNARY, [b"data"]))[0]
+            stream = connection.open([(":method", "POST"), *page, ("content-type", "application/proto"),
+                                      ("connect-protocol-version", "1")])
+            await stream.send(call.SerializeToString(), end=True)
+            exposed = {header.name for header in cases.HEADERS} | {f"trailer-{header.name}" for header in cases.TRAILERS}
+            found += _allowed(await asyncio.wait_for(stream.head(), 10), "the answer", {"access-control-expose-headers": exposed})
+            await connection.close()
+            return found
+        finally:
+            await server.stop()
+
+    yield "pages of another origin may call", browser
     yield "ends on SIGTERM", sigterm
     yield "tells where it listens", echo
     yield "HTTP/1.1 is refused", refused(Request(http_version=1))

@@ -4,7 +4,7 @@ import gzip
 import json
 import urllib.parse
 
-from . import cases, http2, protos, wire
+from . import cases, compare, http2, protos, wire
 from .protos import CONNECT, FULL, GRPC, GRPC_WEB, JSON, PROTO, SERVER, UNARY
 
 UNKNOWN, INVALID, DEADLINE, EXHAUSTED, UNIMPLEMENTED, INTERNAL = 2, 3, 4, 8, 12, 13
@@ -21,14 +21,14 @@ class Answer:
         self.reset = stream.reset_code
         self.status = int(wire.first(self.headers, ":status", "0"))
         self.type = wire.first(self.headers, "content-type", "")
-        self.problems, self.messages, self.code = [], 0, None
+        self.problems, self.messages, self.code, self.error = [], 0, None, None
         if self.status == 200 or is_bare:
             self._read(protocol, is_bare)
 
     def _read(self, protocol, is_bare):
         if is_bare:
             if self.status != 200 and wire.same_type(self.type, "application/json"):
-                self.code = wire.read_connect_error(json.loads(self.body), self.problems).code
+                self._end(wire.read_connect_error(json.loads(self.body), self.problems))
             elif self.status == 200:
                 self.code, self.messages = 0, 1
             return
@@ -36,18 +36,19 @@ class Answer:
         for flags, body in envelopes.feed(self.body):
             if protocol == CONNECT and flags & wire.CONNECT_END:
                 end = json.loads(gzip.decompress(body) if flags & 1 else body)
-                self.code = wire.read_connect_error(end["error"], self.problems).code if "error" in end else 0
+                self._end(wire.read_connect_error(end["error"], self.problems) if "error" in end else None)
             elif protocol == GRPC_WEB and flags & wire.WEB_TRAILERS:
-                error = wire.grpc_error(wire.read_web_trailers(body, self.problems), self.problems)
-                self.code = error.code if error else 0
+                self._end(wire.grpc_error(wire.read_web_trailers(body, self.problems), self.problems))
             else:
                 self.messages += 1
         if envelopes.rest:
             self.problems.append("the body ends within an envelope")
         fields = self.trailers or self.headers
         if self.code is None and wire.first(fields, "grpc-status") is not None:
-            error = wire.grpc_error(fields, self.problems)
-            self.code = error.code if error else 0
+            self._end(wire.grpc_error(fields, self.problems))
+
+    def _end(self, error):
+        self.code, self.error = (error.code if error else 0), error
 
 
 class Request:
@@ -96,10 +97,12 @@ class Request:
 
 
 def refused(request, *codes, status=None):
-    """The call must fail with one of the codes, or, where `status` is given, with one of those statuses of HTTP."""
+    """The call must fail with one of the codes, or, where `status` is given, with one of those statuses of HTTP.
+
+    None of these errors is a handler's, so none has details."""
     async def run(port):
         answer = await request.answer(port)
-        found = list(answer.problems)
+        found = list(answer.problems) + (compare.unasked(answer.error) if answer.error else [])
         if status and answer.status in status:
             return found
         if answer.code not in codes:
@@ -119,6 +122,15 @@ def accepted(request, look=None):
         if answer.code != 0 or answer.messages != 1:
             found.append(f"HTTP {answer.status}, code {answer.code}, {answer.messages} answers, reset {answer.reset}; wanted one")
         return found + (look(answer) or [] if look and not found else [])
+    return run
+
+
+def understood(request):
+    """The call must succeed, whatever its service answers."""
+    async def run(port):
+        answer = await request.answer(port)
+        wrong = [] if answer.code == 0 else [f"HTTP {answer.status}, code {answer.code}, reset {answer.reset}; wanted success"]
+        return list(answer.problems) + wrong
     return run
 
 
@@ -156,8 +168,15 @@ def streams(protocol):
         yield f"{name}, half a gzip", refused(
             Request(protocol, stream).but(wire.envelope(gzip.compress(one[5:])[:-6], 1), **{encoding: "gzip"}), *UNREADABLE)
         yield f"{name}, gzip named and not used", accepted(Request(protocol, stream).but(**{encoding: "gzip"}))
-        yield f"{name}, an empty compressed message", accepted(
+        yield f"{name}, a compressed message", accepted(
             Request(protocol, stream).but(wire.envelope(gzip.compress(one[5:]), 1), **{encoding: "gzip"}))
+        yield f"{name}, an empty message compressed under identity", refused(
+            Request(protocol, stream).but(wire.envelope(b"", 1), **{encoding: "identity"}), *UNREADABLE)
+        yield f"{name}, an empty message compressed without an encoding", refused(
+            Request(protocol, stream).but(wire.envelope(b"", 1)), *UNREADABLE)
+        for title, body in [("nothing at all", b""), ("nothing in gzip", gzip.compress(b""))]:
+            request = Request(protocol, stream).but(wire.envelope(body, 1), **{encoding: "gzip"})
+            yield f"{name}, {title} for a compressed message", understood(request)
         yield f"{name}, nothing accepted compressed", accepted(
             Request(protocol, stream).but(**{accept: "identity"}), uncompressed(encoding.replace("_", "-")))
         yield f"{name}, an unknown compression accepted", accepted(
@@ -210,6 +229,7 @@ def bare():
     yield "no version", accepted(Request(CONNECT).but(connect_protocol_version=None))
     yield "an empty body", accepted(Request(CONNECT).but(b""))
     yield "an empty body under gzip", accepted(Request(CONNECT).but(b"", content_encoding="gzip"))
+    yield "an empty message in gzip", accepted(Request(CONNECT).but(gzip.compress(b""), content_encoding="gzip"))
     yield "an empty JSON object", accepted(json_request().but(b"{}"))
     yield "an empty JSON body", refused(json_request().but(b""), INVALID)
     yield "JSON that is none", refused(json_request().but(b'{"requestData": '), INVALID)

@@ -167,9 +167,9 @@ class Exchange:
 
     async def end(self, error=None):
         if self.protocol == GRPC:
-            if not self.answered and error is not None:
+            if not self.answered and error is not None and not self.headers:
                 # Trailers-Only.
-                fields = [(":status", "200"), ("content-type", wire.content_type(GRPC, self.codec, False))] + self.headers
+                fields = [(":status", "200"), ("content-type", wire.content_type(GRPC, self.codec, False))]
                 return self.stream.send_headers(fields + wire.grpc_trailers(error, self.trailers), end=True)
             self._begin()
             return self.stream.send_headers(wire.grpc_trailers(error, self.trailers), end=True)

@@ -1,6 +1,6 @@
 """The judge on itself: its client and server agree, and each spoilt server is found out."""
 
-from . import cases, compare, http2, reference_client, reference_server, wire
+from . import cases, compare, http2, protos, reference_client, reference_server, wire
 from .protos import CONNECT, GRPC, UNARY
 
 
@@ -80,7 +80,26 @@ class TwiceTheAnswer(reference_server.Exchange):
         await super().send(message)
 
 
-SPOILT = [WrongType, NoTrailers, NoHeaders, OtherCode, OtherMessage, NoDetails, FlagsGone, NoEnd, TwiceTheAnswer]
+class OneBlock(reference_server.Exchange):
+    """Sends the headers of a call that fails at once among its trailers."""
+
+    async def end(self, error=None):
+        if error is not None and not self.answered:
+            self.headers, self.trailers = [], self.headers + self.trailers
+        await super().end(error)
+
+
+class OwnReason(reference_server.Exchange):
+    """Gives errors of its own a reason, which no handler has set."""
+
+    async def end(self, error=None):
+        if error is not None and not error.details:
+            error.details.append(protos.pack(protos.error_details_pb2.ErrorInfo(reason="OWN", domain="judge")))
+        await super().end(error)
+
+
+SPOILT = [WrongType, NoTrailers, NoHeaders, OtherCode, OtherMessage, NoDetails, FlagsGone, NoEnd, TwiceTheAnswer, OneBlock,
+          OwnReason]
 
 
 def checks(everything, some, placed):
@@ -91,7 +110,7 @@ def checks(everything, some, placed):
             connection = await http2.connect(listener.port)
             found = []
             try:
-                for case in list(cases.basic()) + list(cases.errors()):
+                for case in list(cases.basic()) + list(cases.errors()) + list(cases.unimplemented()):
                     if only is None or case.request.stream_type == only:
                         call = reference_client.Call(connection, placed(case, *combination))
                         what = compare.differences(case, await call.run())

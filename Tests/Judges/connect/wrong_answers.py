@@ -99,8 +99,10 @@ def end(protocol, code=0, message="", fields=()):
 
 
 # Statuses of HTTP that say something of a call that ended without saying it itself.
-STATUSES = [(400, INTERNAL), (401, 16), (403, DENIED), (404, UNIMPLEMENTED), (409, UNKNOWN), (418, UNKNOWN), (429, UNAVAILABLE),
-            (500, UNKNOWN), (501, UNKNOWN), (502, UNAVAILABLE), (503, UNAVAILABLE), (504, UNAVAILABLE), (302, UNKNOWN), (204, UNKNOWN)]
+STATUSES = [(400, INTERNAL), (401, 16), (403, DENIED), (404, UNIMPLEMENTED), (429, UNAVAILABLE), (502, UNAVAILABLE),
+            (503, UNAVAILABLE), (504, UNAVAILABLE)]
+# Whatever else HTTP says has no code of its own.
+STATUSES += [(status, UNKNOWN) for status in (204, 302, 405, 408, 409, 412, 413, 415, 418, 431, 500, 501)]
 # RST_STREAM's codes.
 RESETS = [(0, BROKEN), (1, (INTERNAL,)), (2, (INTERNAL,)), (3, (INTERNAL,)), (7, (UNAVAILABLE,)), (8, (CANCELED,)),
           (9, (INTERNAL,)), (11, (EXHAUSTED,)), (12, (DENIED,))]
@@ -163,6 +165,11 @@ def enveloped(protocol, stream):
                  codes=(INTERNAL,), answers=0)
     yield script("compressed under identity", ("data", wire.envelope(gzip.compress(good[5:]), 1)), ok, codes=(INTERNAL,),
                  answers=0, head_fields=coded("identity"))
+    for name_of_flag, fields in [("without an encoding", None), ("under identity", coded("identity"))]:
+        yield script(f"an empty message compressed {name_of_flag}", ("data", wire.envelope(b"", 1)), ok, codes=(INTERNAL,),
+                     answers=0, head_fields=fields)
+    for title, body in [("nothing at all", b""), ("nothing in gzip", gzip.compress(b""))]:
+        yield script(f"{title} for a compressed message", ("data", wire.envelope(body, 1)), ok, head_fields=coded("gzip"))
     yield script("an unknown encoding", ("data", wire.envelope(good[5:], 1)), ok, codes=(INTERNAL,), answers=0,
                  head_fields=coded("br"))
     yield script("an unknown encoding that is not used", ("data", good), ok, codes=(INTERNAL,), answers=0,
