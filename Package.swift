@@ -315,7 +315,9 @@ let package = Package(
       ]),
     executable("bench-jobs", at: "Tests/Benchmarks/Jobs", ["EventLoop", "Jobs", "PostgreSQL", "Telemetry", log]),
     // What the public judges run: `make adapters` builds them in release.
-    executable("interop-server", at: "Tests/Adapters/interop-server", adapter + ["RPCServer"]),
+    .target(
+      name: "JudgedServer", dependencies: ["RPCServer"], path: "Tests/Adapters/JudgedServer", swiftSettings: settings),
+    executable("interop-server", at: "Tests/Adapters/interop-server", adapter + ["JudgedServer", "RPCServer"]),
     executable("interop-client", at: "Tests/Adapters/interop-client", adapter + ["RPCClient"]),
     .target(
       name: "ConnectConformance",
@@ -323,7 +325,7 @@ let package = Package(
       path: "Tests/Adapters/ConnectConformance", swiftSettings: settings),
     executable(
       "connect-conformance-server", at: "Tests/Adapters/connect-conformance-server",
-      adapter + ["ConnectConformance", "RPCServer"]),
+      adapter + ["ConnectConformance", "JudgedServer", "RPCServer"]),
     executable(
       "connect-conformance-client", at: "Tests/Adapters/connect-conformance-client",
       adapter + ["ConnectConformance", "RPCClient"]),

@@ -3,6 +3,7 @@ import Dispatch
 import EventLoop
 import HTTP2
 import JudgeAPI
+import JudgedServer
 import MessagesCore
 import RPC
 import RPCServer
@@ -35,7 +36,7 @@ struct ConformanceServer {
   }
 
   private func configuration(_ request: Judged.ServerCompatRequest) -> RPCServerConfiguration {
-    var configuration = RPCServerConfiguration()
+    var configuration = RPCServerConfiguration.judged
     if request.messageReceiveLimit > 0 { configuration.maximumRequestBytes = Int(request.messageReceiveLimit) }
     configuration.messageRegistry = .conformance
     // Whoever accepts compressed responses gets them, however small: so that they are judged.

@@ -3,6 +3,7 @@ import Dispatch
 import EventLoop
 import Glibc
 import HTTP2
+import JudgedServer
 import RPC
 import RPCServer
 
@@ -53,9 +54,8 @@ struct InteropServer: ParsableCommand {
   }
 
   private var configuration: RPCServerConfiguration {
-    var configuration = RPCServerConfiguration()
+    var configuration = RPCServerConfiguration.judged
     configuration.maximumRequestBytes = maxMessage
-    configuration.cors = CORSPolicy(.any)
     return configuration
   }
 
