@@ -6,8 +6,7 @@ import MessagesCore
 
 /// The client that the judge of Connect examines: makes the calls that come over standard input, many at once, until it ends.
 struct ConformanceClient {
-  /// Whether unary calls are made as such, not as streams: the way of most programs, which does not tell the headers of a call
-  /// that failed.
+  /// Whether unary calls are made as such, not as streams: the way of most programs.
   let usesUnaryCalls: Bool
   /// Calls at once; the judge waits for answers beyond them.
   private static let maximumCalls = 64
@@ -19,6 +18,7 @@ struct ConformanceClient {
     let running = DispatchGroup()
     let room = DispatchSemaphore(value: Self.maximumCalls)
     let broken = Broken()
+    let contexts = SharedContexts()
     // Reading blocks, so it stays on the main thread, which no loop needs.
     while let request = try pipe.read(Judged.ClientCompatRequest.self) {
       try broken.check()
@@ -26,7 +26,7 @@ struct ConformanceClient {
       running.enter()
       let usesUnaryCalls = usesUnaryCalls
       group.takeLeastBusy().spawn {
-        let result = await RequestedCall(request, usesUnaryCalls: usesUnaryCalls).result(on: group)
+        let result = await RequestedCall(request, usesUnaryCalls: usesUnaryCalls, contexts).result(on: group)
         do {
           try pipe.write(Judged.ClientCompatResponse(testName: request.testName, result: result))
         } catch {

@@ -10,10 +10,12 @@ import RPCClient
 struct RequestedCall {
   private let request: Judged.ClientCompatRequest
   private let usesUnaryCalls: Bool
+  private let contexts: SharedContexts
 
-  init(_ request: Judged.ClientCompatRequest, usesUnaryCalls: Bool) {
+  init(_ request: Judged.ClientCompatRequest, usesUnaryCalls: Bool, _ contexts: SharedContexts) {
     self.request = request
     self.usesUnaryCalls = usesUnaryCalls
+    self.contexts = contexts
   }
 
   /// What became of it; an error only when it could not be made at all.
@@ -42,22 +44,13 @@ struct RequestedCall {
       throw Refusal("HTTP/2 is all that is spoken here")
     }
     guard let port = UInt16(exactly: request.port) else { throw Refusal("\(request.port) is no port") }
-    var configuration = ClientChannelConfiguration(tls: try tlsContext())
+    var configuration = ClientChannelConfiguration(tls: try contexts.context(for: request))
     configuration.wire = try wire()
     configuration.codec = try codec()
     configuration.compression = try compression()
     configuration.registry = .conformance
     if request.messageReceiveLimit > 0 { configuration.maximumResponseBytes = Int(request.messageReceiveLimit) }
     return ClientChannel(to: .host(request.host, port: port), on: group, configuration: configuration)
-  }
-
-  private func tlsContext() throws -> TLSContext? {
-    guard !request.serverTlsCert.isEmpty else { return nil }
-    let identity = request.clientTlsCreds.map {
-      TLSConfiguration.Identity(certificateChain: .bytes([UInt8]($0.cert)), privateKey: .bytes([UInt8]($0.key)))
-    }
-    return try TLSContext(
-      .client(trustRoots: .certificates(.bytes([UInt8](request.serverTlsCert))), identity: identity))
   }
 
   private func wire() throws(Refusal) -> ClientChannelConfiguration.Wire {
@@ -139,10 +132,11 @@ extension RequestedCall {
     do throws(RPCError) {
       let response = try await channel.unary(method, message, options)
       return .init(
-        responseHeaders: response.initialMetadata.headers, payloads: response.message.payload.map { [$0] } ?? [],
+        responseHeaders: response.initialMetadata.headers, payloads: [response.message.payload ?? .init()],
         responseTrailers: response.trailingMetadata.headers)
     } catch {
-      return .init(error: error.report, responseTrailers: error.metadata.headers)
+      return .init(
+        responseHeaders: error.initialMetadata.headers, error: error.report, responseTrailers: error.metadata.headers)
     }
   }
 }
