@@ -88,7 +88,11 @@ struct StoppedVisitTests {
         Task {
           begun.add()
           for _ in 0..<50 {
-            guard await loop.visit(ifStopped: false, { loop.isCurrent ? true : { strayed.add(); return true }() }) else { break }
+            let isRunning = await loop.visit(ifStopped: false) {
+              if !loop.isCurrent { strayed.add() }
+              return true
+            }
+            guard isRunning else { break }
             if number % 2 == 0 { await Task.yield() }
           }
           ended.add()
