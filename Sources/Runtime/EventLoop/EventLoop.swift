@@ -115,7 +115,7 @@ public final class EventLoop: TaskExecutor {
     takeRemote()
     enter(.tasks)
     counts.addTick(armedTimers: timers.count)
-    runJobs()
+    runJobs(atMost: Self.longestTurn)
     enter(.endOfTick)
     runEndOfTick()
     graveyard.removeAll(keepingCapacity: true)
@@ -127,15 +127,25 @@ public final class EventLoop: TaskExecutor {
   @inline(__always)
   private func enter(_ phase: LoopPhase) { stage.store(turn << 3 | phase.rawValue, ordering: .relaxed) }
 
-  /// Only a snapshot of the ring: a task that yields for ever must not keep the loop from its descriptors.
-  private func runJobs() {
+  /// How long the jobs of one tick may keep the loop from its descriptors, and from writing what is there to write. What is left then
+  /// is first in the next tick. It is far above what the jobs of a busy server take, and below what a caller notices.
+  private static let longestTurn = Duration.milliseconds(5)
+
+  /// Only a snapshot of the ring: a task that yields for ever must not keep the loop from its descriptors. Nor must many that each
+  /// take a while: of 64 calls that set up TLS in one tick, the first would say nothing before the last is done.
+  private func runJobs(atMost limit: Duration? = nil) {
     let count = jobs.count
-    counts.addJobs(count)
-    for _ in 0..<count {
+    let end = limit.flatMap { count > 1 ? MonotonicInstant.now().advanced(by: $0) : nil }
+    var done = 0
+    while done < count {
       let job = jobs.pop()
       currentTask.store(Self.identity(of: job), ordering: .relaxed)
       job.runSynchronously(on: asUnownedTaskExecutor())
+      done += 1
+      // Every fourth: a look at the clock costs about what a short job does.
+      if done & 3 == 0, let end, MonotonicInstant.now() >= end { break }
     }
+    counts.addJobs(done)
     currentTask.store(0, ordering: .relaxed)
   }
 

@@ -153,6 +153,36 @@ struct TaskTests {
     #expect(rounds.value == 1)
   }
 
+  @Test("Many tasks that each take a while do not keep the loop from its descriptors until the last of them is done (JF-08)")
+  func longTurn() async throws {
+    let group = try EventLoopGroup(count: 1)
+    let loop = group.loops[0]
+    let ran = Tally("tasks done")
+    let before = Mutex(-1)
+    let pipe = try Pipe()
+    try await loop.perform {
+      let reader = PipeReader(pipe)
+      reader.onReady = { _ in before.withLock { if $0 < 0 { $0 = ran.value } } }
+      reader.watch = try loop.watch(pipe.reading, for: .readable, reader)
+      for number in 0..<64 {
+        // Queued, all of them, before the first one runs.
+        Task(executorPreference: loop) {
+          if number == 0 { pipe.write(1) }
+          let end = MonotonicInstant.now().advanced(by: .milliseconds(3))
+          while MonotonicInstant.now() < end {}
+          ran.add()
+        }
+      }
+      try await ran.reaches(64)
+      try await reader.seen.reaches(1)
+      reader.watch?.cancel()
+    }
+    // The clock is looked at after every fourth task, when more time than a turn's is over.
+    #expect((1...8).contains(before.withLock { $0 }))
+    pipe.close()
+    group.shutDown()
+  }
+
   private final class Turns: Sendable {
     let list = Mutex<[Int]>([])
   }

@@ -13,8 +13,10 @@ internal import Synchronization
 final class ClientLoop: ResolutionSubscriber, @unchecked Sendable {
   let loop: EventLoop
   let context: ClientChannelContext
-  let resources: HTTP2LoopResources
-  let coding: MessageCoding
+  /// Made by the first call: a channel has a share of every loop, and most are called from one.
+  private(set) lazy var resources = HTTP2LoopResources(loop, limits: context.configuration.http2)
+  private(set) lazy var coding = MessageCoding(
+    MessageDecoder(), MessageEncoder(), registry: context.configuration.registry, ignoresUnknownFields: true)
   /// The keepalive time as servers have let it be so far.
   private(set) var keepaliveTime: Duration?
 
@@ -39,9 +41,6 @@ final class ClientLoop: ResolutionSubscriber, @unchecked Sendable {
   init(_ loop: EventLoop, _ context: ClientChannelContext) {
     self.loop = loop
     self.context = context
-    coding = MessageCoding(
-      MessageDecoder(), MessageEncoder(), registry: context.configuration.registry, ignoresUnknownFields: true)
-    resources = HTTP2LoopResources(loop, limits: context.configuration.http2)
     keepaliveTime = context.configuration.keepalive.effectiveTime
     next = Int.random(in: 0..<1_000)
     context.resolution?.subscribe(self)
