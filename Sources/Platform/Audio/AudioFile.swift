@@ -40,3 +40,17 @@ public struct AudioFileWriter: ~Copyable, Sendable {
     }
   }
 }
+
+/// A recording that is in this process's memory, and what its bytes are.
+public struct AudioBytes: Sendable {
+  /// All of it.
+  public let bytes: [UInt8]
+  /// What its bytes are: ``AudioFormat/sniffed(from:)``.
+  public let format: AudioFormat
+
+  /// A recording of these bytes.
+  public init(_ bytes: [UInt8], as format: AudioFormat) {
+    self.bytes = bytes
+    self.format = format
+  }
+}

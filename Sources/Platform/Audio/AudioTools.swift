@@ -33,16 +33,32 @@ public struct AudioTools: Sendable {
   ///
   /// The input is named as a file so that it can be sought in: the end of a recording often tells how to read it.
   private static func input(_ format: AudioFormat) -> [String] {
-    let demuxer =
-      switch format {
-      case .m4a: "mov"
-      case .aac: "aac"
-      case .mp3: "mp3"
-      case .wav: "wav"
-      case .webm: "matroska"
-      case .ogg: "ogg"
-      }
-    return ["-v", "quiet", "-protocol_whitelist", "file,pipe", "-f", demuxer, "-i", "/proc/self/fd/0"]
+    ["-v", "quiet", "-protocol_whitelist", "file,pipe", "-f", demuxer(of: format), "-i", "/proc/self/fd/0"]
+  }
+
+  /// As ``input(_:)`` for several files, which stand one behind the other in the standard input.
+  private static func inputs(_ files: [AudioBytes]) -> [String] {
+    var (arguments, place) = (["-v", "quiet"], 0)
+    for file in files {
+      let end = place + file.bytes.count
+      // Without a thread for each, which has address space for its stack and its allocations.
+      arguments += ["-threads", "1", "-thread_queue_size", "0"]
+      arguments += ["-protocol_whitelist", "file,pipe,subfile", "-f", demuxer(of: file.format)]
+      arguments += ["-i", "subfile,,start,\(place),end,\(end),,:/proc/self/fd/0"]
+      place = end
+    }
+    return arguments
+  }
+
+  private static func demuxer(of format: AudioFormat) -> String {
+    switch format {
+    case .m4a: "mov"
+    case .aac: "aac"
+    case .mp3: "mp3"
+    case .wav: "wav"
+    case .webm: "matroska"
+    case .ogg: "ogg"
+    }
   }
 
   /// What `ffprobe` says of a file: the fields `entries` as JSON.
@@ -85,6 +101,37 @@ public struct AudioTools: Sendable {
     let output = try await run(process, file.content, into: SoundAlone(result)) { output, chunk in output.take(chunk, read) }
     guard output.hasSamples else { throw AudioError(.unreadable, detail: "no samples") }
     return output.result
+  }
+
+  /// As ``decodeSoundAlone(_:into:_:)`` for several files in one run, which costs little more than one of them alone: most of that is to
+  /// load the decoder. The run fails as a whole where one of them cannot be read, or has a film beside its sound.
+  ///
+  /// - Parameters:
+  ///   - files: Two or more.
+  ///   - results: What is begun with, for each.
+  ///   - read: Takes the next samples of a file.
+  func decodeSoundsAlone<Result: Sendable>(
+    _ files: [AudioBytes], into results: [Result],
+    _ read: @escaping @Sendable (inout Result, UnsafeRawBufferPointer) -> Bool
+  ) async throws(AudioError) -> [Result] {
+    var content = ProcessInputWriter()
+    for file in files {
+      guard !file.bytes.isEmpty else { throw AudioError(.empty) }
+      content.append(file.bytes)
+    }
+    let input: ProcessInput
+    do throws(SubprocessError) { input = try content.sealed() } catch { throw AudioError(.toolFailed, detail: error.message) }
+    guard input.count <= limits.fileSize else { throw AudioError(.tooLarge) }
+    let process = LimitedProcess(
+      ffmpeg,
+      // An error within one of them, or too little memory for all, ends the run: it would be taken for silence.
+      ["-nostdin", "-xerror", "-filter_threads", "1"] + Self.inputs(files)
+        // A film is a stream more than there are files.
+        + files.indices.flatMap { ["-map", "\($0):a:0", "-map", "\($0):V?"] } + ["-c:v", "copy", "-sn", "-dn"]
+        + ["-map_metadata", "-1", "-fflags", "+bitexact", "-flags:a", "+bitexact"]
+        + ["-ac", "1", "-ar", "\(LoudnessMeter.decodedRate)", "-c:a", "pcm_s16le", "-f", "avi", "pipe:1"],
+      limits: processLimits)
+    return try await run(process, input, into: SeparatedSounds(results)) { output, chunk in output.take(chunk, read) }.results
   }
 
   /// What comes of a WAV file that ffmpeg writes: 44 bytes that say what the samples are, then the samples.

@@ -72,4 +72,26 @@ public struct SilenceGate: Sendable {
     try await AudioProbe(tools).check(file)
     return try await judge(file)
   }
+
+  /// The most recordings that are inspected together: each is a descriptor of the decoder's.
+  public static let mostTogether = 16
+  /// How many bytes recordings may have that are inspected together.
+  public static let bytesTogether = 4 << 20
+
+  /// Inspects several recordings with one run of the decoder, as ``inspect(_:)`` does each with one of its own.
+  ///
+  /// One of them that cannot be read, is a film or too much of anything spoils the run, and no other: then nothing is known of any, and each
+  /// is to be inspected by itself. So is plain PCM, which needs no decoder.
+  ///
+  /// - Parameter recordings: As many as ``mostTogether`` and ``bytesTogether`` allow; of more nothing is known.
+  /// - Returns: What is known of each, in their order; nil where that is to be found out by itself.
+  public func inspect(together recordings: [AudioBytes]) async -> [SilenceReport?] {
+    var reports = [SilenceReport?](repeating: nil, count: recordings.count)
+    let chosen = recordings.indices.filter { recordings[$0].format != .wav && !recordings[$0].bytes.isEmpty }
+    let bytes = chosen.reduce(0) { $0 + recordings[$1].bytes.count }
+    guard (2...Self.mostTogether).contains(chosen.count), bytes <= Self.bytesTogether else { return reports }
+    let measured = try? await LoudnessMeter.decodeSoundsAlone(chosen.map { recordings[$0] }, with: tools, rules)
+    for (index, meter) in zip(chosen, measured ?? []) { reports[index] = meter?.report }
+    return reports
+  }
 }

@@ -76,6 +76,20 @@ struct LoudnessMeter: Sendable {
     }
   }
 
+  /// As ``decodeSoundAlone(_:with:_:)`` for several files in one run; nil for one that only a run of its own tells of.
+  static func decodeSoundsAlone(
+    _ files: [AudioBytes], with tools: AudioTools, _ rules: SilenceRules
+  ) async throws(AudioError) -> [LoudnessMeter?] {
+    let meter = LoudnessMeter(rules, atMost: tools.limits.duration + .seconds(1))
+    let meters = try await tools.decodeSoundsAlone(files, into: files.map { _ in meter }) { meter, chunk in meter.take(chunk) }
+    return meters.map { measured in
+      guard measured.samples > 0, measured.duration <= tools.limits.duration else { return nil }
+      var measured = measured
+      measured.endWindow()
+      return measured
+    }
+  }
+
   private static func finished(
     _ file: AudioFile, with tools: AudioTools, _ decode: () async throws(AudioError) -> LoudnessMeter
   ) async throws(AudioError) -> LoudnessMeter {

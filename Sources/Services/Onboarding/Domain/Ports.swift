@@ -129,6 +129,8 @@ public protocol RecordingInspecting: Sendable {
   ///
   /// - Throws: ``ProviderFailure``: `audio_unreadable` when it is damaged.
   func inspect(_ sample: SpokenSample) async throws(ProviderFailure) -> RecordingFacts
+  /// The facts of several recordings, which cost less together: nil for one of which only ``inspect(_:)`` tells, or tells why not.
+  func inspect(together samples: [SpokenSample]) async -> [RecordingFacts?]
   /// The recording in a kind of file that whoever writes recordings down takes: mostly itself.
   ///
   /// - Throws: ``ProviderFailure``, as ``inspect(_:)`` does.

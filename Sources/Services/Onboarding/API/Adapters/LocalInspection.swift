@@ -20,6 +20,21 @@ struct LocalInspection: RecordingInspecting {
       // The sound of a film would be heard as that of a recording.
       report = try await gate.inspect(try AudioFile(sample.bytes, as: format))
     } catch { throw ProviderFailure(error) }
+    return Self.facts(report)
+  }
+
+  func inspect(together samples: [SpokenSample]) async -> [RecordingFacts?] {
+    var facts = [RecordingFacts?](repeating: nil, count: samples.count)
+    let known = samples.indices.compactMap { index in
+      AudioFormat.sniffed(from: samples[index].bytes).map { (index: index, bytes: AudioBytes(samples[index].bytes, as: $0)) }
+    }
+    for (known, report) in zip(known, await gate.inspect(together: known.map(\.bytes))) {
+      facts[known.index] = report.map { Self.facts($0) }
+    }
+    return facts
+  }
+
+  private static func facts(_ report: SilenceReport) -> RecordingFacts {
     let loudness: RecordingFacts.Loudness =
       switch report.verdict {
       case .silent: .silent

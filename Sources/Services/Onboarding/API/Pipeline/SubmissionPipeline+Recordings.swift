@@ -15,13 +15,6 @@ private final class ReadingPlace: Sendable {
 }
 
 extension SubmissionPipeline {
-  /// The step of a job that has written something down, in this attempt or one before: the answers are to be understood anew.
-  static let newWords = "words"
-  /// How often a recording is in memory: as it was loaded, in the form that is sent, and in what is on its way.
-  static let copies = 3
-  /// How many recordings are written down at once.
-  private static let atOnce = 4
-
   // MARK: Storing
 
   /// Recordings go to the object store. What it does not take stays where it is, and is as good as stored for what follows.
@@ -154,125 +147,14 @@ extension SubmissionPipeline {
       filename: "step_\(recording.step ?? 0).\(recording.format)", mediaType: recording.mediaType, bytes: bytes)
   }
 
-  // MARK: Writing down
-
-  /// What has come of recordings, and is not kept yet.
-  private final class Hearing: Sendable {
-    private struct State {
-      var heard: [PartStore.Heard] = []
-      var failures: [(KeptRecording, ProviderFailure)] = []
-    }
-
-    private let state = Mutex(State())
-
-    var failures: [(KeptRecording, ProviderFailure)] { state.withLock { $0.failures } }
-
-    func add(_ heard: PartStore.Heard) { state.withLock { $0.heard.append(heard) } }
-
-    func add(_ failure: ProviderFailure, to recording: KeptRecording) {
-      state.withLock { $0.failures.append((recording, failure)) }
-    }
-
-    /// What was heard since somebody asked last.
-    func take() -> [PartStore.Heard] {
-      state.withLock { state in
-        defer { state.heard = [] }
-        return state.heard
-      }
-    }
-  }
-
-  /// Recordings are written down, some at once. What comes while the last of it is being kept is kept together.
-  func writeDown(_ course: inout SubmissionCourse) async throws {
-    let all = try await recordings.recordings(of: course.user)
-    let waiting = all.filter { $0.state == .pending }
-    try await enter(.transcribing, done: all.count - waiting.count, of: all.count, &course)
-    let (snapshot, hearing) = (course, Hearing())
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      var next = waiting.makeIterator()
-      func add() {
-        guard let recording = next.next() else { return }
-        group.addTask {
-          // Nobody is paid for what newer answers may do without; this course ends at its next step.
-          guard try await self.counts(snapshot, on: self.database) else { return }
-          try await self.hear(recording, snapshot, hearing)
-        }
-      }
-      for _ in 0..<Self.atOnce { add() }
-      do {
-        while try await group.next() != nil {
-          add()
-          try await keep(hearing.take(), snapshot)
-        }
-      } catch {
-        // What was paid for is kept, whatever became of the others.
-        try await keep(hearing.take(), snapshot)
-        throw error
-      }
-    }
-    for (recording, failure) in hearing.failures.sorted(by: { ($0.0.step ?? 0) < ($1.0.step ?? 0) }) {
-      journal.failed("transcribe", failure, course)
-      guard try isFinal(failure, &course) else { continue }
-      try await keep(failure, of: recording, course)
-    }
-    try comeBack(course)
-  }
-
-  private func hear(_ recording: KeptRecording, _ course: SubmissionCourse, _ hearing: Hearing) async throws {
-    do {
-      hearing.add(try await room.hold(Int(recording.size) * Self.copies) { try await words(of: recording, course) })
-    } catch let failure as ProviderFailure {
-      hearing.add(failure, to: recording)
-    }
-  }
-
-  /// Loads a recording, and has it written down: nothing else has its bytes.
-  private func words(of recording: KeptRecording, _ course: SubmissionCourse) async throws -> PartStore.Heard {
-    let sample = try await sample(recording, of: course.user)
-    let facts = try await inspector.inspect(sample)
-    switch facts.loudness {
-    case .silent: return .init(recording, .nothing(.noSpeech), duration: facts.duration)
-    case .tooShort: return .init(recording, .nothing(.tooShort), duration: facts.duration)
-    case .speechPossible:
-      let key = "\(course.id)/\(recording.name.prefix(16))/\(course.round)"
-      let words = try await providers.transcriber.transcribe(try await inspector.sendable(sample), key: key).storable
-      let outcome = words.isEmpty ? .nothing(.noSpeech) : RecordingStore.Outcome.words(words, model: providers.transcriber.model)
-      return .init(recording, outcome, duration: facts.duration)
-    }
-  }
-
-  private func keep(_ heard: [PartStore.Heard], _ course: SubmissionCourse) async throws {
-    guard !heard.isEmpty else { return }
-    // Words that were paid for are the recording's, whoever's answer it is by now: newer answers do not matter.
-    let hasWords = heard.contains { if case .words = $0.outcome { true } else { false } }
-    let isKnown = try await course.run.result(of: Self.newWords) != nil
-    try await course.run.commit(finishing: hasWords && !isKnown ? Self.newWords : nil) {
-      $0.add(parts(of: course).transcribed(heard))
-    }
-    for one in heard { journal.written(one.outcome) }
-  }
-
-  private func keep(_ failure: ProviderFailure, of recording: KeptRecording, _ course: SubmissionCourse) async throws {
-    let outcome = RecordingStore.Outcome.failed(reason: failure.reason)
-    try await commit(course) { transaction in
-      try await recordings.written([.init(recording, outcome, duration: nil)], of: course.user, at: now(), in: transaction)
-      let step = recording.step ?? 0
-      try await warn(
-        .init(step: step, "transcription_failed", "step \(step): the recording could not be written down (\(failure.reason))"),
-        after: failure, course, transaction)
-      try await tell(.transcribing, recording, course, transaction, \.written)
-    }
-    journal.written(outcome)
-  }
-
   // MARK: Telling
 
-  private func parts(of course: SubmissionCourse) -> PartStore {
+  func parts(of course: SubmissionCourse) -> PartStore {
     PartStore(PartStore.Place(course.id, of: course.user, tells: course.tells), at: now())
   }
 
   /// Does a part of the work in one round trip where it may: a later round ends where newer answers have come, and has to ask first.
-  private func commit(_ part: Query, _ course: SubmissionCourse) async throws {
+  func commit(_ part: Query, _ course: SubmissionCourse) async throws {
     guard course.round > 0 else {
       try await course.run.commit { $0.add(part) }
       return
@@ -281,7 +163,7 @@ extension SubmissionPipeline {
   }
 
   /// Tells that a part of a stage is done. How many are is counted under the job's lock, so that no number comes twice.
-  private func tell(
+  func tell(
     _ stage: SubmissionStage, _ recording: KeptRecording, _ course: SubmissionCourse, _ transaction: Transaction,
     _ done: KeyPath<RecordingStore.Progress, Int>
   ) async throws {
