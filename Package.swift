@@ -413,7 +413,7 @@ let package = Package(
       "Services/OnboardingTests",
       [
         "OnboardingDomain", "OnboardingStore", "OnboardingAPI", "Audio", "Blobs", "AuthDomain", "ParleyAPI", "ServiceKit",
-        "EventLoop",
+        "EventLoop", "ClientCore",
         "HTTP2",
         "RPC", "RPCClient",
         "RPCServer", "PostgreSQL", "Outbound", "JOSE", "JSON", "MessagesCore", "WellKnown", "Jobs", "TestParley", "TestSandbox",
