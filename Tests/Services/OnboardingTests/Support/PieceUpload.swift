@@ -38,7 +38,14 @@ struct PieceUpload: Sendable {
     _ world: OnboardingWorld, as user: TestUser, from start: Int = 0, upTo end: Int = .max,
     to client: ParleyAPI.OnboardingService.Client? = nil
   ) async throws -> UploadRecordingResponse {
-    try await (client ?? world.client).uploadRecording(options: OnboardingWorld.options(user)) { requests in
+    try await send(through: client ?? world.client, as: user, from: start, upTo: end)
+  }
+
+  /// Sends it to a service, all of it or what is between two places.
+  func send(
+    through client: ParleyAPI.OnboardingService.Client, as user: TestUser, from start: Int = 0, upTo end: Int = .max
+  ) async throws -> UploadRecordingResponse {
+    try await client.uploadRecording(options: OnboardingWorld.options(user)) { requests in
       try await requests.write(.init(head: beginning(at: start)))
       var rest = bytes.prefix(end).dropFirst(start)
       var index = 0
@@ -47,6 +54,22 @@ struct PieceUpload: Sendable {
         try await requests.write(.init(data: .init(rest.prefix(count))))
         rest = rest.dropFirst(count)
         index += 1
+      }
+    }
+  }
+
+  /// Sends it, and goes on where it broke off while the service has too much to do.
+  func sendAsItGoes(
+    through client: ParleyAPI.OnboardingService.Client, as user: TestUser
+  ) async throws -> UploadRecordingResponse {
+    var place = 0
+    while true {
+      do { return try await send(through: client, as: user, from: place) } catch let error as RPCError
+        where error.code == .resourceExhausted
+      {
+        let progress = try? await client.getUpload(.init(uploadID: name), options: OnboardingWorld.options(user))
+        place = progress.map { Int($0.offset) } ?? place
+        try await Task.sleep(for: .milliseconds(50))  // between two attempts
       }
     }
   }
