@@ -7,7 +7,7 @@ internal import Synchronization
 /// try await StatementMeter.$current.withValue(meter) { try await store.rename(note) }
 /// #expect(meter.cost.roundTrips == 1)
 /// ```
-/// Only a database whose configuration says ``DatabaseConfiguration/isMetered`` counts: it then asks before each commit whether the
+/// Only a database whose configuration has a ``DatabaseConfiguration/meter`` counts: it then asks before each commit whether the
 /// server will have to flush it, in the same round trip.
 public final class StatementMeter: Sendable {
   /// What was counted.
@@ -34,15 +34,19 @@ public final class StatementMeter: Sendable {
   /// The meter of the task that asks.
   @TaskLocal public static var current: StatementMeter?
 
+  private let whole: StatementMeter?
   private let state = Mutex((cost: Cost(), statements: Set<Statement>()))
 
   /// A meter that has counted nothing.
-  public init() {}
+  ///
+  /// - Parameter whole: Counts all that this one counts, too: a service's, where this one is a call's.
+  public init(within whole: StatementMeter? = nil) { self.whole = whole }
 
   /// What was counted so far.
   public var cost: Cost { state.withLock { $0.cost } }
 
-  /// The statements that were run, each once; BEGIN, COMMIT and what sets a timeout may be missing.
+  /// The statements that were run, each text once, whatever its parameters: `select \(1)` and `select \(2)` are two of ``Cost/statements``
+  /// and one here. BEGIN, COMMIT and what sets a timeout may be missing.
   public var statements: Set<Statement> { state.withLock { $0.statements } }
 
   /// Counts statements that travel together.
@@ -53,10 +57,14 @@ public final class StatementMeter: Sendable {
       $0.cost.roundTrips += 1
       $0.statements.formUnion(statements)
     }
+    whole?.add(queries)
   }
 
   /// Counts statements that are not known, or takes some back.
-  func add(statements: Int) { state.withLock { $0.cost.statements += statements } }
+  func add(statements: Int) {
+    state.withLock { $0.cost.statements += statements }
+    whole?.add(statements: statements)
+  }
 
   /// Runs as the last statement before a commit: whether the transaction has written anything, and means to wait for the disk.
   ///
@@ -70,6 +78,11 @@ public final class StatementMeter: Sendable {
     guard let result, result.count == 1, let isFlushed = try? result[0].decode(Bool.self, at: 0),
       isFlushed
     else { return }
+    addFlush()
+  }
+
+  private func addFlush() {
     state.withLock { $0.cost.flushes += 1 }
+    whole?.addFlush()
   }
 }

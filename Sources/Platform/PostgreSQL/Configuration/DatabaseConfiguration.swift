@@ -108,8 +108,9 @@ public struct DatabaseConfiguration: Sendable {
   /// How far a time that a caller brings may be ahead of the server's clock where both are compared; what is further ahead counts as
   /// this far. Nil, for tests that move their own clock: as far as it likes.
   public var clockLead: Duration? = .seconds(60)
-  /// Whether a ``StatementMeter`` counts what its tasks run; each commit then has a statement more, which is not counted.
-  public var isMetered = false
+  /// Counts what is run by tasks that have no ``StatementMeter`` of their own; nil: nobody counts anything, whatever a task has bound.
+  /// With one, each commit has a statement more, which is not counted.
+  public var meter: StatementMeter?
   /// How many processes of this service share the server: counted by the connection budget.
   public var copies = 1
 

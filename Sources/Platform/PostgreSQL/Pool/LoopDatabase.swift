@@ -27,7 +27,7 @@ final class LoopDatabase: @unchecked Sendable {
     self.health = health
     self.log = log
     self.observer = observer
-    isObserved = observer != nil || configuration.isMetered
+    isObserved = observer != nil || configuration.meter != nil
     let preference = HostPreference()
     reader = SharedReader(.reads(configuration, preference), part: self)
     pool = ConnectionPool(.pool(configuration, preference), part: self)
@@ -141,7 +141,10 @@ final class LoopDatabase: @unchecked Sendable {
   }
 
   /// Who counts what the calling task costs.
-  var meter: StatementMeter? { configuration.isMetered ? StatementMeter.current : nil }
+  var meter: StatementMeter? {
+    guard let meter = configuration.meter else { return nil }
+    return StatementMeter.current ?? meter
+  }
 
   func lease(deadline: MonotonicInstant?) async throws(DatabaseError) -> Connection {
     try refuseLate(deadline)

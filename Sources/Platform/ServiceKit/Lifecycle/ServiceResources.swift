@@ -25,7 +25,7 @@ final class ServiceResources: Sendable {
       outbound = try HTTPClient(
         loops: loops.loops, configuration: Self.outbound(S.self, settings), logger: log, observer: observer)
       database =
-        try S.hasDatabase ? Self.connecting(S.self, settings, loops, log, tracing.tracer, clock, telemetry.costs != nil) : nil
+        try S.hasDatabase ? Self.connecting(S.self, settings, loops, log, tracing.tracer, clock, telemetry.costs?.all) : nil
     } catch {
       loops.shutDown()
       throw error
@@ -41,10 +41,10 @@ final class ServiceResources: Sendable {
 
   private static func connecting<S: Service>(
     _ service: S.Type, _ settings: Settings, _ loops: EventLoopGroup, _ log: Logger, _ tracer: Tracer, _ clock: WallClock,
-    _ isMetered: Bool
+    _ meter: StatementMeter?
   ) throws -> Database {
     var configuration = try database(S.self, settings)
-    configuration.isMetered = isMetered
+    configuration.meter = meter
     // A clock that is moved on purpose is not to be compared with the server's.
     if !clock.isSystem { configuration.clockLead = nil }
     // Statements are of no interest to anybody when no call is recorded.

@@ -16,6 +16,9 @@ public final class CallCosts: Sendable {
     public let statements: Set<StatementMeter.Statement>
   }
 
+  /// All that the service runs, whoever asks for it: calls, plain HTTP, background jobs.
+  public let all = StatementMeter()
+
   private let entries = Mutex<[Entry]>([])
 
   /// Knows of no call.
@@ -37,7 +40,7 @@ struct CallCostInterceptor: ServerInterceptor {
   let costs: CallCosts
 
   func intercept(_ call: any ServerCall, next: MethodRoute.Serve) async throws {
-    let meter = StatementMeter()
+    let meter = StatementMeter(within: costs.all)
     do {
       try await StatementMeter.$current.withValue(meter) { try await next(call) }
       costs.add(.init(path: call.method.path, isAnswered: true, cost: meter.cost, statements: meter.statements))
