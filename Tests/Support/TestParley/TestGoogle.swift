@@ -16,6 +16,8 @@ struct TestGoogle: Sendable {
   private let server: RPCServer
   /// Where the key set is.
   let keySetURL: String
+  /// Where the broker's service account gets its tokens.
+  let tokenURL: String
 
   init(on loops: EventLoopGroup, _ tls: TLSContext) throws {
     let key = try Self.key.get()
@@ -26,10 +28,13 @@ struct TestGoogle: Sendable {
         HTTPRoute("/certs") { _ in
           HTTPServerResponse(
             200, headers: [("content-type", "application/json"), ("cache-control", "public, max-age=3600")], body: keys)
-        }
+        },
+        HTTPRoute("/token") { _ in
+          .json(200, Array(#"{"access_token": "ya29.test", "token_type": "Bearer", "expires_in": 3599}"#.utf8))
+        },
       ])
-    let address = try server.listen(on: SocketAddress("127.0.0.1:0"), tls: tls)
-    keySetURL = "https://127.0.0.1:\(address.port ?? 0)/certs"
+    let base = "https://127.0.0.1:\(try server.listen(on: SocketAddress("127.0.0.1:0"), tls: tls).port ?? 0)"
+    (keySetURL, tokenURL) = (base + "/certs", base + "/token")
     self.key = key
   }
 

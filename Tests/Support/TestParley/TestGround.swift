@@ -53,7 +53,7 @@ struct TestGround: Sendable {
         try await body(
           TestGround(
             database: database, google: google, directory: directory,
-            authEnvironment: try authEnvironment(url, folder, google.keySetURL), served: served, folder: folder))
+            authEnvironment: try authEnvironment(url, folder, google), served: served, folder: folder))
       }
       await google.stop()
       await served.stop()
@@ -67,18 +67,18 @@ struct TestGround: Sendable {
 
   // MARK: Settings
 
-  private static func authEnvironment(_ url: String, _ folder: String, _ keySetURL: String) throws -> [String: String] {
+  private static func authEnvironment(_ url: String, _ folder: String, _ google: TestGoogle) throws -> [String: String] {
     let pem = try serviceKey.get()
     let account: JSONObject = [
       "type": "service_account", "project_id": "p", "private_key_id": "k", "private_key": .string(pem),
-      "client_email": "broker@p.iam.gserviceaccount.com", "token_uri": "https://127.0.0.1:1/token",
+      "client_email": "broker@p.iam.gserviceaccount.com", "token_uri": .string(google.tokenURL),
     ]
     return [
       "LISTEN": "127.0.0.1:0", "TLS_LISTEN": "127.0.0.1:0", "TLS_CERTIFICATE": "\(folder)/server.pem",
       "TLS_KEY": "\(folder)/server-key.pem", "TLS_CLIENT_CA": "\(folder)/ca.pem", "TLS_CLIENT_CERTIFICATES": "optional",
       "TLS_CLIENT_IDENTITIES": "SessionDirectoryService=\(identity),EntitlementDirectoryService=\(identity)", "DATABASE_URL": url,
       "OIDC_CLIENT_IDS": TestGoogle.audience,
-      "GOOGLE_SA_JSON": JSONValue.object(account).description, "JWKS_URL": keySetURL, "LOOPS": "1",
+      "GOOGLE_SA_JSON": JSONValue.object(account).description, "JWKS_URL": google.keySetURL, "LOOPS": "1",
       "OUTBOUND_CA_FILE": "\(folder)/ca.pem", "KEY_ENCRYPTION_KEY": sealing, "SESSION_ISSUER": TestParley.issuer,
       "DRAIN_TIMEOUT": "2s", "REVENUECAT_API_KEY": "sk_test", "REVENUECAT_URL": "https://127.0.0.1:1",
       // Everybody is at one address, and the clock stands.
@@ -109,10 +109,11 @@ struct TestGround: Sendable {
   // MARK: Running
 
   static func serving<S: Service>(
-    _ service: S.Type, _ settings: Settings, _ clock: WallClock, log: Logger = TestGround.silent,
+    _ service: S.Type, _ settings: Settings, _ clock: WallClock, log: Logger = TestGround.silent, costs: CallCosts? = nil,
     _ body: (ServiceInstance) async throws -> Void
   ) async throws {
-    let instance = try await ServiceInstance.start(S.self, settings: settings, log: log, clock: clock)
+    let instance = try await ServiceInstance.start(
+      S.self, settings: settings, log: log, telemetry: ServiceTelemetry(costs: costs), clock: clock)
     let running = Task { try await instance.run() }
     let result = await Result.of { try await body(instance) }
     instance.stop()

@@ -108,8 +108,7 @@ public struct TestParley: Sendable {
     settings changes: [String: String] = [:],
     _ body: @escaping @Sendable (ServiceInstance, ClientChannel) async throws -> Void
   ) async throws {
-    let environment = ground.authEnvironment.merging(self.changes) { $1 }.merging(changes) { $1 }
-    try await with(AuthAPI.AuthService.self, settings: environment, body)
+    try await with(AuthAPI.AuthService.self, settings: changes, body)
   }
 
   /// Starts so many copies beside the first one, and hands over the channels of all of them, the first one's first.
@@ -131,13 +130,13 @@ public struct TestParley: Sendable {
   }
 
   /// Starts another service for the length of `body`, and a channel to it in clear text. One with migrations gets its schema in the
-  /// database of the auth service. What it logs goes to `log`; nil: nowhere.
+  /// database of the auth service. What it logs goes to `log`, what its calls cost the database to `costs`; nil: nowhere.
   public func with<S: Service>(
-    _ service: S.Type, settings changes: [String: String] = [:], log: Logger? = nil,
+    _ service: S.Type, settings changes: [String: String] = [:], log: Logger? = nil, costs: CallCosts? = nil,
     _ body: @escaping @Sendable (ServiceInstance, ClientChannel) async throws -> Void
   ) async throws {
     let settings = try TestGround.settings(S.self, try await environment(of: service, changes: changes))
-    try await TestGround.serving(S.self, settings, clock.wall, log: log ?? TestGround.silent) { instance in
+    try await TestGround.serving(S.self, settings, clock.wall, log: log ?? TestGround.silent, costs: costs) { instance in
       let channel = ClientChannel(to: .host("127.0.0.1", port: instance.addresses.grpc?.port ?? 0), on: loops)
       let result = await Result.of { try await body(instance, channel) }
       await channel.close()
@@ -146,12 +145,14 @@ public struct TestParley: Sendable {
   }
 
   /// The settings of another service, without `PARLEY_<SERVICE>_`, for whoever starts it as a process. One with migrations gets its
-  /// schema in the database of the auth service.
+  /// schema in the database of the auth service; the auth service's own are those of a copy.
   public func environment<S: Service>(
     of service: S.Type, changes: [String: String] = [:]
   ) async throws -> [String: String] {
     var environment = ["LISTEN": "127.0.0.1:0", "LOOPS": "1", "DRAIN_TIMEOUT": "2s"]
-    if S.name != AuthAPI.AuthService.name {
+    if S.name == AuthAPI.AuthService.name {
+      environment.merge(ground.authEnvironment.merging(self.changes) { $1 }) { $1 }
+    } else {
       environment.merge(ground.peerEnvironment(of: service, jwks: "\(authAddress)/.well-known/jwks.json", Self.issuer)) { $1 }
       if !S.migrations.isEmpty { environment["DATABASE_URL"] = try await ground.database.prepare(S.name, S.migrations) }
     }
@@ -181,12 +182,17 @@ public struct TestParley: Sendable {
     to instance: ServiceInstance, showing certificate: Certificate,
     _ body: @escaping @Sendable (ClientChannel) async throws -> Value
   ) async throws -> Value {
-    let configuration = ClientChannelConfiguration(tls: try ground.tls(showing: certificate))
-    let channel = ClientChannel(
-      to: .host("127.0.0.1", port: instance.addresses.tls?.port ?? 0), on: loops, configuration: configuration)
+    let channel = try secureChannel(to: instance, showing: certificate)
     let result = await Result.of { try await body(channel) }
     await channel.close()
     return try result.get()
+  }
+
+  /// A channel over TLS to a service that was started here. Whoever asks for it closes it.
+  public func secureChannel(to instance: ServiceInstance, showing certificate: Certificate) throws -> ClientChannel {
+    let configuration = ClientChannelConfiguration(tls: try ground.tls(showing: certificate))
+    return ClientChannel(
+      to: .host("127.0.0.1", port: instance.addresses.tls?.port ?? 0), on: loops, configuration: configuration)
   }
 
   // MARK: Starting

@@ -10,22 +10,18 @@ public enum DeclaredTables {
   /// - Parameters:
   ///   - tables: The declarations.
   ///   - path: The file, from the top of the checkout.
-  public static func compare(_ tables: [TableDeclaration], with path: String, from file: String = #filePath) throws {
-    let root = file.split(separator: "/").dropLast(5).joined(separator: "/")
-    let path = "/\(root)/\(path)"
-    let text = try read(path)
+  public static func compare(_ tables: [TableDeclaration], with path: String) throws {
+    let file = CheckoutFile(path)
+    let text = try file.read()
     guard let start = text.range(of: begin), let stop = text.range(of: end), start.upperBound <= stop.lowerBound else {
-      throw TimedOut("marks of the tables in \(path)")
+      throw TimedOut("marks of the tables in \(file)")
     }
     let wanted = TableDeclaration.markdown(tables)
     if String(text[start.upperBound..<stop.lowerBound]) == wanted { return }
     guard getenv("PARLEY_RENDER") != nil else {
-      throw TimedOut("these tables in \(path) (PARLEY_RENDER=1 writes them):\n\(wanted)")
+      throw TimedOut("these tables in \(file) (PARLEY_RENDER=1 writes them):\n\(wanted)")
     }
-    let whole = text[..<start.upperBound] + wanted + text[stop.lowerBound...]
-    guard let output = fopen(path, "we") else { throw TimedOut("\(path), which cannot be written") }
-    fputs(String(whole), output)
-    fclose(output)
+    try file.write(String(text[..<start.upperBound] + wanted + text[stop.lowerBound...]))
   }
 
   /// The settings that a text names: dotted words in backticks.
@@ -34,19 +30,6 @@ public enum DeclaredTables {
       text.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }.map {
         String($0.element)
       })
-  }
-
-  private static func read(_ path: String) throws -> String {
-    guard let input = fopen(path, "re") else { throw TimedOut("\(path), which cannot be read") }
-    defer { fclose(input) }
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 64 << 10)
-    while true {
-      let count = fread(&chunk, 1, chunk.count, input)
-      if count == 0 { break }
-      bytes += chunk[..<count]
-    }
-    return String(decoding: bytes, as: UTF8.self)
   }
 }
 

@@ -27,7 +27,7 @@ struct PaidWorld: Sendable {
 
   /// Starts everything for the length of `body`.
   static func with(
-    _ changes: [String: String] = [:], _ body: @escaping @Sendable (PaidWorld) async throws -> Void
+    _ changes: [String: String] = [:], costs: CallCosts? = nil, _ body: @escaping @Sendable (PaidWorld) async throws -> Void
   ) async throws {
     try await BrokerDatabase.with { database in
       let clock = VirtualClock()
@@ -47,7 +47,7 @@ struct PaidWorld: Sendable {
         let result: Result<Void, any Error>
         do {
           result = .success(
-            try await BrokerFixture.with(database, clock: clock, settings: settings) { service in
+            try await BrokerFixture.with(database, clock: clock, settings: settings, costs: costs) { service in
               try await serve(service, database, revenueCat, body)
             })
         } catch { result = .failure(error) }

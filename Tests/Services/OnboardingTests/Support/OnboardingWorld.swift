@@ -43,28 +43,29 @@ struct OnboardingWorld: Sendable {
   ///   - authorities: Files of more authorities that it trusts.
   ///   - inBucket: Whether recordings are kept in the sandbox's bucket. It judges signatures by the true time, which is the service's then.
   ///   - log: Where its log goes; nowhere without it.
+  ///   - costs: Who counts what its calls cost the database.
   ///   - body: Gets all of it.
   static func with(
     _ changes: [String: String] = [:], trusting authorities: [String] = [], inBucket: Bool = false, log: Logger? = nil,
-    _ body: @escaping @Sendable (OnboardingWorld) async throws -> Void
+    costs: CallCosts? = nil, _ body: @escaping @Sendable (OnboardingWorld) async throws -> Void
   ) async throws {
-    try await restarting(changes, trusting: authorities, inBucket: inBucket, log: log, doing: [body])
+    try await restarting(changes, trusting: authorities, inBucket: inBucket, log: log, costs: costs, doing: [body])
   }
 
   /// Starts everything, and stops the service and starts it anew between one body and the next.
   static func restarting(
     _ changes: [String: String] = [:], trusting authorities: [String] = [], inBucket: Bool = false, log: Logger? = nil,
-    doing bodies: [@Sendable (OnboardingWorld) async throws -> Void]
+    costs: CallCosts? = nil, doing bodies: [@Sendable (OnboardingWorld) async throws -> Void]
   ) async throws {
     try await SandboxProcess.run { sandbox in
-      try await restarting(changes, with: sandbox, trusting: authorities, inBucket: inBucket, log: log, doing: bodies)
+      try await restarting(changes, with: sandbox, trusting: authorities, inBucket: inBucket, log: log, costs: costs, doing: bodies)
     }
   }
 
-  /// As ``restarting(_:trusting:inBucket:log:doing:)``, beside a sandbox that the test has started.
+  /// As ``restarting(_:trusting:inBucket:log:costs:doing:)``, beside a sandbox that the test has started.
   static func restarting(
     _ changes: [String: String] = [:], with sandbox: SandboxProcess, trusting authorities: [String] = [], inBucket: Bool = false,
-    log: Logger? = nil, doing bodies: [@Sendable (OnboardingWorld) async throws -> Void]
+    log: Logger? = nil, costs: CallCosts? = nil, doing bodies: [@Sendable (OnboardingWorld) async throws -> Void]
   ) async throws {
     try await TestParley.with(clock: inBucket ? TestClock(at: Int64(time(nil))) : TestClock()) { parley in
       let scratch = try ScratchFolder()
@@ -72,7 +73,8 @@ struct OnboardingWorld: Sendable {
       let place = try await inBucket ? bucket(of: sandbox) : [:]
       let given = environment.merging(place) { $1 }.merging(changes) { $1 }.filter { !$0.value.isEmpty }
       for body in bodies {
-        try await parley.with(OnboardingAPI.OnboardingService.self, settings: given, log: log) { instance, channel in
+        try await parley.with(OnboardingAPI.OnboardingService.self, settings: given, log: log, costs: costs) {
+          instance, channel in
           var configuration = HTTPClientConfiguration()
           configuration.caFile = bundle
           configuration.circuit = nil
