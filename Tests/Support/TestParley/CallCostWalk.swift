@@ -122,7 +122,8 @@ public struct CallCostWalk {
     return last.cost
   }
 
-  /// Compares. With `PARLEY_RECORD_COSTS=1` writes the table first, where figures are lower or new.
+  /// Compares. With `PARLEY_RECORD_COSTS=1` writes the table first, where figures are lower or new; with `PARLEY_RECORD_STATEMENTS=1`
+  /// writes the texts of all statements that the service has sent.
   ///
   /// - Returns: What is wrong: figures above the table's, methods without any, rows without a method.
   public mutating func end() throws -> [String] {
@@ -131,6 +132,9 @@ public struct CallCostWalk {
       table = try CallCostTable()
       table.lower(counted, of: service)
       try table.write()
+    }
+    if getenv("PARLEY_RECORD_STATEMENTS") != nil {
+      try RecordedStatements(costs.all.statements).write(as: service)
     }
     let rows = table.rows(of: service)
     for (key, cost) in counted.sorted(by: { $0.key < $1.key }) {

@@ -204,4 +204,17 @@ struct MethodCostTests {
       return try #require(id)
     }
   }
+
+  @Test(
+    "A migration leaves the statements of the last release as they are: each can be prepared on the schema as it is now (PF-04)")
+  func statements() async throws {
+    let recorded = try RecordedStatements(of: "auth")
+    try await TestDatabase.with { database in
+      let url = try await database.prepare(AuthMigrations.schema, AuthMigrations.all)
+      #expect(try await recorded.refused(at: url, on: database) == [])
+      // One that did not leave them would be seen.
+      try await database.script("alter table auth.session rename column last_used_at to used_at")
+      #expect(try await !recorded.refused(at: url, on: database).isEmpty)
+    }
+  }
 }

@@ -199,4 +199,17 @@ struct MethodCostTests {
         .init(userID: leaves.userID.description, workID: PostgreSQL.UUID.v7().description), options: options)
     }
   }
+
+  @Test(
+    "A migration leaves the statements of the last release as they are: each can be prepared on the schema as it is now (PF-04)")
+  func statements() async throws {
+    let recorded = try RecordedStatements(of: "onboarding")
+    try await TestDatabase.with { database in
+      let url = try await database.prepare("onboarding", OnboardingMigrations.all)
+      #expect(try await recorded.refused(at: url, on: database) == [])
+      // One that did not leave them would be seen.
+      try await database.script("alter table onboarding.submission rename column stage to phase")
+      #expect(try await !recorded.refused(at: url, on: database).isEmpty)
+    }
+  }
 }
