@@ -313,6 +313,12 @@ let package = Package(
         "TestSupport",
         "WellKnown",
       ]),
+    executable(
+      "bench-calls", at: "Tests/Benchmarks/Calls",
+      [
+        "AuthAPI", "EventLoop", "JOSE", "JSON", "MessagesCore", "OnboardingAPI", "ParleyAPI", "PostgreSQL", "RPC", "RPCClient",
+        "TestParley", "TestSandbox", "TestSupport", "WellKnown",
+      ]),
     executable("bench-jobs", at: "Tests/Benchmarks/Jobs", ["EventLoop", "Jobs", "PostgreSQL", "Telemetry", log]),
     // What the public judges run: `make adapters` builds them in release.
     .target(

@@ -27,6 +27,9 @@ class Programs:
     jobs = functools.cached_property(lambda self: servers.build_release("bench-jobs"))
     onboarding = functools.cached_property(lambda self: servers.build_release("parley-onboarding"))
     onboarding_load = functools.cached_property(lambda self: servers.build_release("bench-onboarding"))
+    auth = functools.cached_property(lambda self: servers.build_release("parley-auth"))
+    sandbox = functools.cached_property(lambda self: servers.build_release("parley-sandbox"))
+    calls_load = functools.cached_property(lambda self: servers.build_release("bench-calls"))
     floor = functools.cached_property(lambda self: servers.build_c_floor())
     grpc_cpp = functools.cached_property(lambda self: servers.build_grpc_cpp())
     unary_load = functools.cached_property(lambda self: servers.build_unary_load())
@@ -298,6 +301,40 @@ def measure_jobs(options, programs: Programs, raw: dict) -> list[dict]:
     return [result("jobs_per_second", rate, "higher", None, None, 5_000), result("job_pickup_p99_ms", slowest, "lower", None, None, 50)]
 
 
+def measure_calls(options, programs: Programs, raw: dict) -> list[dict]:
+    """What real calls take of the processors, by the scheduler's count of the service and of all of PostgreSQL's processes."""
+    command = [programs.calls_load, "--auth", programs.auth, "--onboarding", programs.onboarding]
+    # Each run is five batches of each call already.
+    rounds, wanted = [], min(options.rounds, 3)
+    with servers.Database(durable=True) as database:
+        for number in range(wanted):
+            environment = {"PARLEY_TEST_DATABASE_URL": database.url, "PARLEY_TEST_BINARIES": os.path.dirname(programs.sandbox)}
+            said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=900, env={**os.environ, **environment})
+            rounds.append(json.loads(said.stdout))
+            print(f"bench: calls: round {number + 1} of {wanted}", flush=True)
+    raw["calls"] = rounds
+
+    def found(unit: str, *path: str) -> Series:
+        return Series(unit, [functools.reduce(lambda value, name: value[name], path, run) for run in rounds])
+
+    for load, title in (("alone", "by one caller, one after the other"), ("saturated", "by sixteen callers at once")):
+        rows = [(f"{name}: {part}", found("us", "calls", name, load, key)) for name in rounds[0]["calls"]
+                for part, key in (("service", "service_us"), ("PostgreSQL", "postgres_us"), ("p50", "p50_us"))]
+        table(f"CPU of a call {title}; and its time", rows)
+    parts = (("service", "service_ms"), ("its children", "children_ms"), ("PostgreSQL", "postgres_ms"))
+    table("CPU of a submission of 33 answers with 15 recordings: the call, and all that comes of it",
+          [(f"{what}: {part}", found("ms", "submission", name, key)) for what, name in (("Complete", "complete"), ("to its end", "whole"))
+           for part, key in parts])
+    costs = [sum(cost["saturated"][key] for cost in run["calls"].values() for key in ("service_us", "postgres_us")) for run in rounds]
+    calls = result("call_costs", Series("us CPU, all calls", costs), "lower", None, None, None)
+    calls["calls"] = {name: {load: {key: round(found("us", "calls", name, load, key).median, 1) for key in cost} for load, cost in loads.items()}
+                      for name, loads in rounds[0]["calls"].items()}
+    whole = [sum(run["submission"]["whole"].values()) for run in rounds]
+    submission = result("submission_cpu_ms", Series("ms CPU", whole), "lower", None, None, None)
+    submission["parts"] = {name: {key: round(found("ms", "submission", name, key).median, 1) for _, key in parts} for name in ("complete", "whole")}
+    return [calls, submission]
+
+
 # MARK: what is not speed
 
 
@@ -392,6 +429,7 @@ GROUPS = [
     (("echo_64kib", "upload_1mib"), measure_bodies),
     (("jobs_per_second", "job_pickup_p99_ms"), measure_jobs),
     (("onboarding_upload_mib", "onboarding_complete_x", "onboarding_complete_rest_x", "onboarding_complete_three_x"), measure_onboarding),
+    (("call_costs", "submission_cpu_ms"), measure_calls),
     (("idle_connection_bytes", "idle_connection_bytes_tls"), measure_idle),
     (("allocations_per_rpc",), measure_allocations),
     (("startup_ms",), measure_start),
