@@ -61,6 +61,9 @@ public final class EventLoop: TaskExecutor {
   @inline(__always)
   public var isCurrent: Bool { parley_current_loop() == Unmanaged.passUnretained(self).toOpaque() }
 
+  /// What ``isCurrentLoop(_:)`` knows the loop by, for as long as it lives.
+  package var identity: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+
   /// The loop that the calling thread runs, or nil on any other thread.
   public static var current: EventLoop? {
     guard let loop = parley_current_loop() else { return nil }
@@ -300,6 +303,10 @@ public final class EventLoop: TaskExecutor {
     endOfTick.append(work)
   }
 }
+
+/// Whether the calling thread is that of the loop with this ``EventLoop/identity``: for what is asked several times for each call, and
+/// must count no references.
+package func isCurrentLoop(_ identity: UnsafeMutableRawPointer) -> Bool { parley_current_loop() == identity }
 
 /// Whoever gathers work during a tick and does it once at its end: a connection's write, a database connection's sync.
 public protocol EndOfTickWork: AnyObject {

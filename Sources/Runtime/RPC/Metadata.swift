@@ -140,6 +140,7 @@ public struct Metadata: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 
   /// The first entry whose value may not be sent, as an error; nil where there is none.
   package var unsendable: MetadataError? {
+    guard !entries.isEmpty else { return nil }
     for entry in entries { if case .text(let text) = entry.value, !Self.isValidText(text) { return MetadataError(.invalidValue, entry.name) } }
     return nil
   }

@@ -54,9 +54,10 @@ public struct AccessLog: Sendable {
 
   func write(_ call: any ServerCall, _ instruments: CallInstruments, _ status: StatusCode, nanoseconds: UInt64, _ span: Span?) {
     if status == .ok, sampling > 1, nanoseconds < slowNanoseconds, UInt64.random(in: 0..<sampling) != 0 { return }
-    let notes = call.values[CallNotes.Key.self]
+    let values = call.values
+    let notes = values[CallNotes.Key.self]
     switch output {
-    case .sink(let sink): write(call, to: sink, instruments, status, nanoseconds, span, notes)
+    case .sink(let sink): write(call, values, to: sink, instruments, status, nanoseconds, span, notes)
     case .logger(let log): write(call, to: log, status, nanoseconds, notes)
     }
   }
@@ -75,7 +76,7 @@ public struct AccessLog: Sendable {
   }
 
   private func write(
-    _ call: any ServerCall, to sink: LogSink, _ instruments: CallInstruments, _ status: StatusCode, _ nanoseconds: UInt64,
+    _ call: any ServerCall, _ values: CallValues, to sink: LogSink, _ instruments: CallInstruments, _ status: StatusCode, _ nanoseconds: UInt64,
     _ span: Span?, _ notes: CallNotes?
   ) {
     let now = clock()
@@ -84,7 +85,7 @@ public struct AccessLog: Sendable {
     let identity = peer.identity
     let commonName = identity == nil ? peer.certificateCommonName.map(Redactor.redact) : nil
     // A caller chooses it: it is held to the same rule as everything else that is logged.
-    let id = RequestID.known(of: call).map(Redactor.redact)
+    let id = RequestID.known(of: call, values).map(Redactor.redact)
     let address = peer.address
     let names = (identity?.name.utf8.count ?? 0) + (commonName?.utf8.count ?? 0) + (id?.utf8.count ?? 0)
     let noted = notes?.fields.map { (name: $0.name, value: Redactor.redact($0.value)) } ?? []

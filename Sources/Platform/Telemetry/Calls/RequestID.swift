@@ -19,8 +19,10 @@ public enum RequestID: CallValueKey {
   }
 
   /// The id of a call that has one already. A caller's id counts only when it is 1 to 64 letters, digits or `-_.:`.
-  static func known(of call: any ServerCall) -> String? {
-    let values = call.values
+  static func known(of call: any ServerCall) -> String? { known(of: call, call.values) }
+
+  /// The same, for who has the call's values.
+  static func known(of call: any ServerCall, _ values: CallValues) -> String? {
     if !values.isEmpty, let made = values[RequestID.self] { return made }
     guard let given = call.requestIDText, isValid(given) else { return nil }
     return given

@@ -22,13 +22,13 @@ public struct CallValues: Sendable {
 
   /// Most calls have one value or none.
   @usableFromInline var first: Entry?
-  @usableFromInline var others: [Entry] = []
+  @usableFromInline var others: [Entry]
 
   /// Whether nothing is attached.
   @inlinable public var isEmpty: Bool { first == nil }
 
   /// No values.
-  public init() {}
+  @inlinable public init() { others = [] }
 
   /// The value attached under `key`.
   public subscript<Key: CallValueKey>(key: Key.Type) -> Key.Value? {

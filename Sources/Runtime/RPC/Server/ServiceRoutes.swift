@@ -28,18 +28,24 @@ public struct MethodRoute: Sendable {
     _ handler: @escaping @Sendable (consuming Request, CallContext) async throws -> Response
   ) -> MethodRoute {
     MethodRoute(method.info) { call in
-      let request: Request
-      if let slots = try call.requestSlots(Request.descriptor) {
-        request = Request(slots: slots)
-        call.finishRequest()
-      } else {
-        request = try await call.unaryRequest(Request.self)
-      }
+      // Apart, since a path that may wait has the task look for its executor where both of them meet.
+      guard let slots = try call.requestSlots(Request.descriptor) else { return try await serve(call, handler) }
+      let request = Request(slots: slots)
+      call.finishRequest()
       let response = try await handler(request, CallContext(call))
       guard let slots = try call.responseSlots(Response.descriptor) else { return try await call.unaryResponse(response) }
       response.fill(slots)
       _ = try withExtendedLifetime(response) { () throws(RPCError) in try call.sendResponse(slots) }
     }
+  }
+
+  /// A unary call whose request is not at hand as slots: other encodings, compressed, or asked for from elsewhere.
+  @usableFromInline
+  static func serve<Request: Message, Response: Message>(
+    _ call: any ServerCall, _ handler: @Sendable (consuming Request, CallContext) async throws -> Response
+  ) async throws {
+    let request = try await call.unaryRequest(Request.self)
+    try await call.unaryResponse(try await handler(request, CallContext(call)))
   }
 
   /// One request, many responses.

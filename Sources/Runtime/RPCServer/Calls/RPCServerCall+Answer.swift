@@ -56,8 +56,12 @@ extension RPCServerCall {
   // MARK: Success
 
   func succeed() {
-    let (initialMetadata, trailingMetadata) = said.withLock { ($0.initialMetadata, $0.trailingMetadata) }
-    if let problem = hasSentHeaders ? trailingMetadata.unsendable : initialMetadata.unsendable ?? trailingMetadata.unsendable {
+    // What nearly all calls are, without what the others need.
+    if form.hasPlainHead, !hasSaid.load(ordering: .acquiring) { return succeedPlainly() }
+    let (initialMetadata, trailingMetadata) = known { ($0.initialMetadata, $0.trailingMetadata) } ?? (Metadata(), Metadata())
+    if !initialMetadata.isEmpty || !trailingMetadata.isEmpty,
+      let problem = hasSentHeaders ? trailingMetadata.unsendable : initialMetadata.unsendable ?? trailingMetadata.unsendable
+    {
       return fail(rpcError(problem), isKnown: true)
     }
     isAnswered = true
@@ -80,6 +84,19 @@ extension RPCServerCall {
         form.codec, encoding: form.announced, bodyBytes: stream.outbound.count, initialMetadata, trailing: trailingMetadata)
       respond(stream, list, connectMetadata(trailingMetadata), endsStream: stream.outbound.isEmpty)
       stream.finish()
+    }
+  }
+
+  /// A call of plain gRPC whose handler has set nothing.
+  private func succeedPlainly() {
+    isAnswered = true
+    guard let borrowedStream else { return }
+    borrowedStream._withUnsafeGuaranteedRef { stream in
+      if !hasSentHeaders {
+        hasSentHeaders = true
+        stream.respond(HeaderLists.grpcResponse, endsStream: false)
+      }
+      stream.finish(trailers: HeaderLists.grpcOK)
     }
   }
 

@@ -19,18 +19,32 @@ extension RPCServerCall {
   var query: String? { getCall?.query }
 
   var initialMetadata: Metadata {
-    get { said.withLock { $0.initialMetadata } }
-    set { said.withLock { $0.initialMetadata = newValue } }
+    get { known { $0.initialMetadata } ?? Metadata() }
+    set { say { $0.initialMetadata = newValue } }
   }
 
   var trailingMetadata: Metadata {
-    get { said.withLock { $0.trailingMetadata } }
-    set { said.withLock { $0.trailingMetadata = newValue } }
+    get { known { $0.trailingMetadata } ?? Metadata() }
+    set { say { $0.trailingMetadata = newValue } }
   }
 
   var values: CallValues {
-    get { said.withLock { $0.values } }
-    set { said.withLock { $0.values = newValue } }
+    get { known { $0.values } ?? CallValues() }
+    set { say { $0.values = newValue } }
+  }
+
+  /// Looks at what was said; nil where nothing was.
+  @inline(__always)
+  func known<Value: Sendable>(_ body: @Sendable (borrowing Said) -> Value) -> Value? {
+    guard hasSaid.load(ordering: .acquiring) else { return nil }
+    return said.withLock { body($0) }
+  }
+
+  /// Changes what was said.
+  @inline(__always)
+  func say(_ body: @Sendable (inout Said) -> Void) {
+    said.withLock { body(&$0) }
+    hasSaid.store(true, ordering: .releasing)
   }
 
   /// Read from the header list when somebody asks, which most calls never do.
@@ -39,34 +53,41 @@ extension RPCServerCall {
       if let known = said.metadata { return known }
       let metadata = stream.map { GRPCHeaders.metadata($0.headers) } ?? Metadata()
       said.metadata = metadata
+      hasSaid.store(true, ordering: .releasing)
       return metadata
     }
   }
 
-  func metadataText(_ name: String) -> String? { ownStream.map { $0.headers.text(named: name) } ?? metadata[name] }
+  func metadataText(_ name: String) -> String? {
+    guard let own else { return metadata[name] }
+    return own._withUnsafeGuaranteedRef { $0.headers.text(named: name) }
+  }
 
   var soleAuthorization: String? {
-    if let ownStream { return ownStream.headers.soleText(.authorization) }
+    if let own { return own._withUnsafeGuaranteedRef { $0.headers.soleText(.authorization) } }
     let values = metadata.values(of: "authorization")
     return values.count == 1 ? values[0] : nil
   }
 
   func withSoleAuthorization(_ body: (UnsafeRawBufferPointer) -> Void) {
-    if let ownStream {
-      if let value = ownStream.headers.soleValue(.authorization) { body(value) }
+    if let own {
+      own._withUnsafeGuaranteedRef { stream in if let value = stream.headers.soleValue(.authorization) { body(value) } }
     } else if var text = soleAuthorization {
       text.withUTF8 { body(UnsafeRawBufferPointer($0)) }
     }
   }
 
-  var requestIDText: String? { ownStream.map { $0.headers.text(.requestID) } ?? metadata["x-request-id"] }
+  var requestIDText: String? {
+    guard let own else { return metadata["x-request-id"] }
+    return own._withUnsafeGuaranteedRef { $0.headers.text(.requestID) }
+  }
 
   /// The stream, for whoever is on its loop: nobody else lets go of it, and what its headers say needs no copy.
   @inline(__always)
-  private var ownStream: HTTP2Stream? { server.loop.isCurrent ? borrowedStream?._withUnsafeGuaranteedRef { $0 } : nil }
+  private var own: Unmanaged<HTTP2Stream>? { isHome ? borrowedStream : nil }
 
   var peer: Peer {
-    guard server.loop.isCurrent else {
+    guard isHome else {
       return said.withLock { $0.peer ?? stream.flatMap { ConnectionPeer.known($0.connection) } } ?? Peer(address: "unknown")
     }
     if let borrowedStream { return borrowedStream._withUnsafeGuaranteedRef { ConnectionPeer.of($0.connection) } }

@@ -16,7 +16,7 @@ extension RPCServerCall {
   func awaitRequest() async throws(RPCError) {
     guard beginsAtHeaders, getCall == nil else { return }
     while true {
-      guard server.loop.isCurrent else {
+      guard isHome else {
         return try await server.loop.visit { () async throws(RPCError) in try await self.awaitRequest() }
       }
       guard let stream, !isAnswered else { throw RPCError(.cancelled, "the call is over") }
@@ -46,7 +46,7 @@ extension RPCServerCall {
   }
 
   func letGoOfRequest() {
-    guard server.loop.isCurrent else {
+    guard isHome else {
       // A loop that has ended holds no bytes.
       server.loop.execute { self.letGoOfRequest() }
       return

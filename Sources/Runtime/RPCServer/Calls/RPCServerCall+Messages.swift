@@ -12,16 +12,16 @@ internal import Synchronization
 /// ``MessageCoding``.
 extension RPCServerCall {
   var responseCompression: MessageCompression {
-    get { said.withLock { $0.compression } ?? server.configuration.responseCompression }
+    get { known { $0.compression }.flatMap { $0 } ?? server.configuration.responseCompression }
     set {
-      said.withLock { $0.compression = newValue }
+      say { $0.compression = newValue }
       choose(newValue)
     }
   }
 
   /// From elsewhere, the choice is on the loop before whatever its caller writes after it.
   private func choose(_ compression: MessageCompression) {
-    guard server.loop.isCurrent else {
+    guard isHome else {
       server.loop.execute { self.choose(compression) }
       return
     }
@@ -31,7 +31,7 @@ extension RPCServerCall {
   // MARK: Unary calls
 
   func unaryRequest<M: Message>(_ type: M.Type) async throws(RPCError) -> M {
-    guard server.loop.isCurrent else {
+    guard isHome else {
       return try await server.loop.visit { () async throws(RPCError) in try await self.unaryRequest(type) }
     }
     guard let stream else { throw RPCError(.cancelled, "the caller is gone") }
@@ -49,7 +49,7 @@ extension RPCServerCall {
   }
 
   func unaryResponse<M: Message>(_ message: M) async throws(RPCError) {
-    guard server.loop.isCurrent else {
+    guard isHome else {
       return try await server.loop.visit { () async throws(RPCError) in try await self.unaryResponse(message) }
     }
     guard let stream, !isAnswered else { return }

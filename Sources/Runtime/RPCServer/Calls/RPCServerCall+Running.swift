@@ -11,8 +11,6 @@ extension RPCServerCall {
     guard server.hasRoom(on: stream), server.runningHandlers.take(1) else { return shed(.runningHandlers) }
     isRunning = true
     hasBegun = true
-    // Described now, so that whoever asks from elsewhere finds it.
-    if let connection = stream?.connection, connection.attachment == nil { _ = ConnectionPeer.of(connection) }
     if let observer = server.observer {
       begun = MonotonicInstant.now().nanoseconds
       observer.callBegins(self)
@@ -54,7 +52,7 @@ extension RPCServerCall {
     }
     stopClock()
     // A task that outlives its handler and still waits for a request or for room would wait for ever.
-    defer { wakeWaiters() }
+    defer { if !receivers.isEmpty || !writers.isEmpty { wakeWaiters() } }
     guard !isAnswered else { return }
     if let error {
       fail(rpcError(error))

@@ -11,7 +11,7 @@ internal import RPCWire
 /// loop's: elsewhere there are no slots.
 extension RPCServerCall {
   func requestSlots(_ descriptor: MessageDescriptor) throws(RPCError) -> MessageSlots? {
-    guard server.loop.isCurrent, let borrowedStream, !isAnswered, form.hasEnvelopes, case .proto = form.codec else { return nil }
+    guard isHome, let borrowedStream, !isAnswered, form.hasEnvelopes, case .proto = form.codec else { return nil }
     // A result instead of a throw, here and below: the closure's errors would have no type.
     return try borrowedStream._withUnsafeGuaranteedRef { stream in
       Result { () throws(RPCError) in try requestSlots(descriptor, of: stream) }
@@ -51,7 +51,7 @@ extension RPCServerCall {
 
   func responseSlots(_ descriptor: MessageDescriptor) throws(RPCError) -> SlotWriter? {
     // Who has to wait for room, or does without, is told so elsewhere.
-    guard server.loop.isCurrent, let borrowedStream, !isAnswered, form.hasPlainResponses, form.hasEnvelopes,
+    guard isHome, let borrowedStream, !isAnswered, form.hasPlainResponses, form.hasEnvelopes,
       borrowedStream._withUnsafeGuaranteedRef({ $0.hasRoom })
     else { return nil }
     do {

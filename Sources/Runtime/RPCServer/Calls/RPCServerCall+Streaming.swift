@@ -9,7 +9,7 @@ internal import RPCWire
 extension RPCServerCall {
   func receive<M: Message>(_ type: M.Type) async throws(RPCError) -> M? {
     while true {
-      guard server.loop.isCurrent else {
+      guard isHome else {
         return try await server.loop.visit { () async throws(RPCError) in try await self.receive(type) }
       }
       guard let stream, !isAnswered else { throw RPCError(.cancelled, "the call is over") }
@@ -41,7 +41,7 @@ extension RPCServerCall {
   }
 
   func sendInitialMetadata() {
-    guard server.loop.isCurrent else {
+    guard isHome else {
       server.loop.execute { self.sendInitialMetadata() }
       return
     }
@@ -55,7 +55,7 @@ extension RPCServerCall {
 
   func send<M: Message>(_ message: M) async throws(RPCError) {
     while true {
-      guard server.loop.isCurrent else {
+      guard isHome else {
         return try await server.loop.visit { () async throws(RPCError) in try await self.send(message) }
       }
       guard let stream, !isAnswered else { throw RPCError(.cancelled, "the call is over") }
@@ -86,7 +86,7 @@ extension RPCServerCall {
   }
 
   func roomToSend() async {
-    guard server.loop.isCurrent else { return await server.loop.visit(ifStopped: ()) { await self.roomToSend() } }
+    guard isHome else { return await server.loop.visit(ifStopped: ()) { await self.roomToSend() } }
     guard let stream, !isAnswered, stream.outbound.count > server.configuration.http2.streamOutputBytes else { return }
     // Woken while there still is something to send, so that the stream does not run dry.
     stream.notifyWhenDrained(to: server.configuration.http2.streamOutputBytes / 2)

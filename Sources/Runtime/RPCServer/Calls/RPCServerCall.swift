@@ -17,6 +17,8 @@ internal import Synchronization
 // SAFETY: what is neither settled, nor atomic, nor behind the lock is used on its loop only.
 final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   let server: ServerLoop
+  // SAFETY: that of the server's loop, which the server holds.
+  private let loopIdentity: UnsafeMutableRawPointer
   /// Gone as soon as the stream is closed, even if the handler still runs.
   var stream: HTTP2Stream? { didSet { borrowedStream = stream.map(Unmanaged.passUnretained) } }
   /// The same for what is done with every message: counting its references would be a fifth of the price.
@@ -45,12 +47,10 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
     /// What could be read from the stream before it was gone.
     var metadata: Metadata?
     var peer: Peer?
-
-    var isEmpty: Bool {
-      values.isEmpty && initialMetadata.isEmpty && trailingMetadata.isEmpty && compression == nil && metadata == nil && peer == nil
-    }
   }
   let said = Mutex(Said())
+  /// Whether there is anything in ``said``; of most calls there is not, and they need no lock to know it.
+  let hasSaid = Atomic<Bool>(false)
   private let receivedBytes = Atomic<Int>(0)
   private let sentBytes = Atomic<Int>(0)
   private let lastWasCompressed = Atomic<Bool>(false)
@@ -78,9 +78,14 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
 
   init(on server: ServerLoop) {
     self.server = server
+    loopIdentity = server.loop.identity
     form = server.defaultForm
     deadlineTimer.onFire = { [unowned self] in deadlinePassed() }
   }
+
+  /// Whether the calling thread is that of the call's loop.
+  @inline(__always)
+  var isHome: Bool { isCurrentLoop(loopIdentity) }
 
   /// Whether nobody but its stream uses it any more.
   var isReusable: Bool { !isRunning && stream == nil }
@@ -91,7 +96,10 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
     form = server.defaultForm
     if getCall != nil { getCall = nil }
     deadline = nil
-    said.withLock { if !$0.isEmpty { $0 = Said() } }
+    if hasSaid.load(ordering: .acquiring) {
+      said.withLock { $0 = Said() }
+      hasSaid.store(false, ordering: .releasing)
+    }
     receivedBytes.store(0, ordering: .relaxed)
     sentBytes.store(0, ordering: .relaxed)
     requestWasCompressed = false
@@ -217,13 +225,17 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
     wakeWaiters()
   }
 
-  /// Who still holds the call may still ask: what could be asked for goes with the stream.
+  /// A handler that still runs may still ask: what could be asked for goes with the stream. Who holds a call that is over has what was
+  /// asked for before.
   private func letGo(_ stream: HTTP2Stream) {
     // Nobody else holds a call whose handler never began.
     guard hasBegun else { return self.stream = nil }
     said.withLock { said in
-      said.metadata = said.metadata ?? GRPCHeaders.metadata(stream.headers)
-      said.peer = ConnectionPeer.of(stream.connection)
+      if isRunning {
+        said.metadata = said.metadata ?? GRPCHeaders.metadata(stream.headers)
+        said.peer = ConnectionPeer.of(stream.connection)
+        hasSaid.store(true, ordering: .releasing)
+      }
       self.stream = nil
     }
   }
@@ -262,6 +274,7 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   }
 
   private func wake(_ waiting: inout [UnsafeContinuation<Void, Never>]) {
+    guard !waiting.isEmpty else { return }
     for continuation in waiting { continuation.resume() }
     waiting.removeAll(keepingCapacity: true)
   }

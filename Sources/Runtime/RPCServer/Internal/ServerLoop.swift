@@ -166,6 +166,8 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
   func connectionIsDraining(_ connection: HTTP2Connection) {}
 
   func connection(_ connection: HTTP2Connection, opened stream: HTTP2Stream) {
+    // Described before the first call, so that whoever asks from elsewhere finds it.
+    if connection.attachment == nil { _ = ConnectionPeer.of(connection) }
     if var call = stream.handler as? RPCServerCall, call.isReusable {
       stream.handler = nil
       // Whoever still holds the last call, a context that was passed on, must never see the next one's data.
