@@ -143,23 +143,25 @@ insert into auth.identity_lookup as known (app, provider, subject, user_id, crea
 values ($1, $2, $3, $4, $5)
 on conflict (app, provider, subject) do update set subject = known.subject returning user_id;
 
--- parameters: 17 25 25 1184
+-- parameters: 17 25 25 1184 25 23 23
 insert into auth.nonce (hash, app, provider, expires_at)
-values ($1, $2, $3, $4);
+select $1, $2, $3, $4 where coalesce((select taken.granted from auth.rate_limit as taken where taken.key = $5), $6)
+  >= $7;
 
--- parameters: 701 701 1184 701 1009 1007 701 701 701 701 701 701 701 701
+-- parameters: 701 701 1184 701 1009 1007 2951 2950 701 701 701 701 701 701 701 701
 insert into auth.rate_limit as bucket (key, tokens, touched_at, asked, granted)
 select q.key, $1 - least(q.asked, $2), $3, q.asked, least(q.asked, $4)::integer
-from unnest($5, $6) as q (key, asked)
+from unnest($5, $6, $7) as q (key, asked, person)
+where q.person = $8 or not exists (select from auth.account_work as work where work.user_id = q.person and work.kind = 'deletion')
 order by q.key collate "C"
 on conflict (key) do update set
-  tokens = greatest(0, least($7, bucket.tokens
-  + greatest(0, extract(epoch from excluded.touched_at - bucket.touched_at)::float8) * $8) - least(excluded.asked, floor(least($9, bucket.tokens
-  + greatest(0, extract(epoch from excluded.touched_at - bucket.touched_at)::float8) * $10) + $11)::integer)),
+  tokens = greatest(0, least($9, bucket.tokens
+  + greatest(0, extract(epoch from excluded.touched_at - bucket.touched_at)::float8) * $10) - least(excluded.asked, floor(least($11, bucket.tokens
+  + greatest(0, extract(epoch from excluded.touched_at - bucket.touched_at)::float8) * $12) + $13)::integer)),
   touched_at = greatest(bucket.touched_at, excluded.touched_at),
   asked = excluded.asked,
-  granted = least(excluded.asked, floor(least($12, bucket.tokens
-  + greatest(0, extract(epoch from excluded.touched_at - bucket.touched_at)::float8) * $13) + $14)::integer)
+  granted = least(excluded.asked, floor(least($14, bucket.tokens
+  + greatest(0, extract(epoch from excluded.touched_at - bucket.touched_at)::float8) * $15) + $16)::integer)
 returning key, granted::bigint, tokens, touched_at;
 
 -- parameters: 23 1184 1184 17 25
@@ -451,10 +453,11 @@ where user_id = $1 and ended_at is null and expires_at > $2
   and (last_used_at, id) < ($3, $4)
 order by last_used_at desc, id desc limit $5;
 
--- parameters: 2950 2950
+-- parameters: 2950 2950 25 23 23
 select id, user_id, app, provider, device_name, platform, app_version, created_at, authenticated_at, last_used_at, last_address,
 expires_at, ends_at, generation, token_hash, spent_hash, spent_attempt, spent_at, end_cause from auth.session
-where user_id = $1 and id = $2 for update;
+where user_id = $1 and id = $2 and coalesce((select taken.granted from auth.rate_limit as taken where taken.key = $3), $4)
+  >= $5 for update;
 
 -- parameters:
 select key from auth.page_key;
@@ -534,8 +537,9 @@ order by user_id for share;
 select user_id from auth.identity_lookup
 where app = $1 and provider = $2 and subject = $3;
 
--- parameters: 2950
-select user_id, app from auth.session_lookup where session_id = $1;
+-- parameters: 2950 25 23 23
+select user_id, app from auth.session_lookup where session_id = $1 and coalesce((select taken.granted from auth.rate_limit as taken where taken.key = $2), $3)
+  >= $4;
 
 -- parameters: 2950
 select user_id, app, provider, name, email, email_is_verified, email_is_private, created_at, suspended_at is not null,
@@ -708,29 +712,33 @@ update auth.session set ended_at = expires_at, end_cause = $1 where (user_id, id
   where coalesce(ended_at, expires_at) >= $2 and coalesce(ended_at, expires_at) <= $3
     and ended_at is null limit $4 for update skip locked);
 
--- parameters: 25 25 25 25 2951 1009 1185 1009 1009 1009 1009 1185 1009 1009 1007 1009 1009 25
+-- parameters: 25 25 25 25 25 2951 1009 1185 1009 1009 1009 1009 1185 1009 1009 1007 1009 1009 1009 1007 25 25
 with asked as (
   select q.*, (q.issued_at at time zone 'UTC')::date as day,
     case
+      when q.bucket <> ''
+        and coalesce((select taken.granted from auth.rate_limit as taken where taken.key = q.bucket), q.turn) < q.turn
+        then $1
       when exists (
         select from auth.kill_switch s
-        where s.is_stopped and s.capability in ($1, q.capability) and s.subject_hash = '') then $2
+        where s.is_stopped and s.capability in ($2, q.capability) and s.subject_hash = '') then $3
       when exists (
         select from auth.kill_switch s
-        where s.is_stopped and s.capability in ($3, q.capability) and s.subject_hash = q.subject_hash)
+        where s.is_stopped and s.capability in ($4, q.capability) and s.subject_hash = q.subject_hash)
         or exists (
           select from auth.identity_lookup i join auth.account a on a.user_id = i.user_id
           where i.app = any(string_to_array(q.apps, ' ')) and i.provider = 'google' and i.subject = q.holder
-            and a.suspended_at is not null) then $4
+            and a.suspended_at is not null) then $5
       else '' end as stop
   from unnest(
-    $5, $6, $7, $8,
-$9, $10, $11, $12,
-$13, $14, $15, $16,
-    $17) with ordinality
+    $6, $7, $8, $9,
+$10, $11, $12, $13,
+$14, $15, $16, $17,
+    $18, $19,
+    $20) with ordinality
     as q (
       id, subject_hash, issued_at, audience, capability, account, scope, expires_at, client_address, request_id, cap, holder,
-      apps, place)
+      apps, bucket, turn, place)
 ), wanted as (
   select subject_hash collate "C" as subject_hash, capability collate "C" as capability, day, count(*)::integer as asked,
     min(cap) as cap
@@ -749,7 +757,7 @@ $13, $14, $15, $16,
   select a.*, case
     when a.stop <> '' then a.stop
     when row_number() over (partition by a.subject_hash, a.capability, a.day, a.stop order by a.place)
-      > coalesce(c.granted, 0) then $18
+      > coalesce(c.granted, 0) then $21
     else '' end as reason
   from asked a left join counted c
     on c.subject_hash = a.subject_hash and c.capability = a.capability and c.day = a.day
@@ -759,7 +767,7 @@ insert into auth.token_issuance (
 select id, subject_hash, issued_at, audience, capability, account, scope,
   case when reason = '' then nullif(expires_at, 'infinity') end, client_address, request_id,
   case when reason = '' then 'issued' else 'denied' end, reason
-from judged
+from judged where reason <> $22
 returning id, reason;
 
 -- parameters: 25 16 25 1184 25 25 2950 25 25

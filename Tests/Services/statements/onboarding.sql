@@ -20,11 +20,6 @@ delete from onboarding.effect where user_id = $1;
 delete from onboarding.expected_voice
 where user_id = $1 and key = $2 and unwanted_since is null and attempts = 1;
 
--- parameters: 1184 20
-delete from onboarding.idempotency where (user_id, method, key) in (
-  select user_id, method, key from onboarding.idempotency where expires_at <= $1
-  limit $2 for update skip locked);
-
 -- parameters: 2950 20
 delete from onboarding.idempotency where (user_id, method, key) in (
   select user_id, method, key from onboarding.idempotency where user_id = $1
@@ -43,10 +38,6 @@ delete from onboarding.identity_field where user_id = $1;
 delete from onboarding.rate_limit where key in (
   select key from onboarding.rate_limit where key like '%:' || $1::text limit $2
   for update skip locked);
-
--- parameters: 1184 701 20
-delete from onboarding.rate_limit where key in (
-  select key from onboarding.rate_limit where touched_at < $1 - make_interval(secs => $2) limit $3 for update skip locked);
 
 -- parameters: 2950
 delete from onboarding.recording where user_id = $1;
@@ -144,24 +135,27 @@ insert into onboarding.identity_correction (user_id, name, value, updated_at)
 values ($1, $2, $3, $4)
 on conflict (user_id, name) do update set value = excluded.value, updated_at = excluded.updated_at;
 
--- parameters: 2950 25 25 25 23 25 25 1184
+-- parameters: 2950 1184 1009 1009 1009 1007 1009 1009
 insert into onboarding.identity_field (user_id, name, value, source, step, quote, model, updated_at)
-values (
-  $1, $2, $3, $4, $5, $6, $7, $8);
+select $1, name, value, source, step, quote, model, $2
+from unnest(
+  $3, $4, $5, $6,
+  $7, $8) as fact (name, value, source, step, quote, model);
 
--- parameters: 701 701 1184 701 1009 1007 701 701 701 701 701 701 701 701
+-- parameters: 701 701 1184 701 1009 1007 2951 2950 701 701 701 701 701 701 701 701
 insert into onboarding.rate_limit as bucket (key, tokens, touched_at, asked, granted)
 select q.key, $1 - least(q.asked, $2), $3, q.asked, least(q.asked, $4)::integer
-from unnest($5, $6) as q (key, asked)
+from unnest($5, $6, $7) as q (key, asked, person)
+where q.person = $8 or not exists (select from onboarding.departure as gone where gone.user_id = q.person)
 order by q.key collate "C"
 on conflict (key) do update set
-  tokens = greatest(0, least($7, bucket.tokens
-  + greatest(0, extract(epoch from excluded.touched_at - bucket.touched_at)::float8) * $8) - least(excluded.asked, floor(least($9, bucket.tokens
-  + greatest(0, extract(epoch from excluded.touched_at - bucket.touched_at)::float8) * $10) + $11)::integer)),
+  tokens = greatest(0, least($9, bucket.tokens
+  + greatest(0, extract(epoch from excluded.touched_at - bucket.touched_at)::float8) * $10) - least(excluded.asked, floor(least($11, bucket.tokens
+  + greatest(0, extract(epoch from excluded.touched_at - bucket.touched_at)::float8) * $12) + $13)::integer)),
   touched_at = greatest(bucket.touched_at, excluded.touched_at),
   asked = excluded.asked,
-  granted = least(excluded.asked, floor(least($12, bucket.tokens
-  + greatest(0, extract(epoch from excluded.touched_at - bucket.touched_at)::float8) * $13) + $14)::integer)
+  granted = least(excluded.asked, floor(least($14, bucket.tokens
+  + greatest(0, extract(epoch from excluded.touched_at - bucket.touched_at)::float8) * $15) + $16)::integer)
 returning key, granted::bigint, tokens, touched_at;
 
 -- parameters: 2950 17 20 25 25 20 2950 1184 1184 1184 25
@@ -199,11 +193,6 @@ values (
   $8, $9, $10,
   $11, $12::text::jsonb, $13, $14);
 
--- parameters: 2950 2950 25 23 23 23 1184 2950 2950
-insert into onboarding.submission_event (user_id, submission_id, sequence, stage, done, total, step, at)
-select $1, $2, coalesce(max(sequence), 0) + 1, $3, $4, $5, $6, $7
-from onboarding.submission_event where user_id = $8 and submission_id = $9;
-
 -- parameters: 25 1184 2950 25
 insert into onboarding.unwanted_voice (user_id, voice_id, since)
 select user_id, case when consented_at is null then $1 else voice_id end, $2 from onboarding.voice
@@ -233,9 +222,12 @@ on conflict (user_id) do update set updated_at = excluded.updated_at, withdrawn_
     else excluded.consented_at end,
   statement = excluded.statement;
 
--- parameters: 2950 2950 20
-insert into onboarding.work (user_id, job_id, run_lease) values ($1, $2, $3)
-on conflict (user_id) do update set job_id = excluded.job_id, run_lease = excluded.run_lease;
+-- parameters: 2950 2950 20 1184
+insert into onboarding.work as known (user_id, job_id, run_lease) values ($1, $2, $3)
+on conflict (user_id) do update set job_id = excluded.job_id, run_lease = excluded.run_lease
+where known.job_id = excluded.job_id or not exists (
+  select from onboarding.job as other
+  where other.id = known.job_id and other.run_lease = known.run_lease and other.holder is not null and other.due_at > $4);
 
 -- parameters: 2950 2950
 select (select count(*) from onboarding.identity_field where user_id = $1)
@@ -281,6 +273,10 @@ select * from onboarding.job_finish($1, $2, $3);
 -- parameters: 1184 1184 2951 1016
 select * from onboarding.job_heartbeat(
   $1, $2, $3, $4);
+
+-- parameters: 1184 2950 20 20 20 25 1184 2950 20
+select case when not onboarding.job_progress(
+  $1, $2, $3, $4, $5, $6) then onboarding.job_hold($7, $8, $9)::text end;
 
 -- parameters: 2950
 select coalesce(sum(size), 0)::bigint from onboarding.recording where user_id = $1;
@@ -364,20 +360,12 @@ select distinct user_id from onboarding.recording where state = 'failed' and rea
   select from onboarding.answer where answer.user_id = recording.user_id and answer.recording = recording.digest)
 limit $2;
 
--- parameters: 2950 20 1184
-select exists (
-  select from onboarding.job
-  where id = $1 and run_lease = $2 and holder is not null and due_at > $3);
-
 -- parameters: 2950
 select from onboarding.voice where user_id = $1 for update;
 
 -- parameters: 1184
 select greatest(until, unwanted_since) as due from onboarding.expected_voice
 where unwanted_since is not null and until <= $1 order by due limit 1;
-
--- parameters: 2950
-select job_id, run_lease from onboarding.work where user_id = $1;
 
 -- parameters:
 select key from onboarding.page_key;
@@ -443,9 +431,6 @@ select pg_advisory_xact_lock(hashtextextended('onboarding ' || $1::uuid::text, 0
 -- parameters:
 select pg_current_xact_id_if_assigned() is not null
   and not exists (select from pg_settings where name = 'synchronous_commit' and source = 'session' and setting = 'off');
-
--- parameters: 25 2950
-select pg_notify($1, $2::uuid::text);
 
 -- parameters: 1184 2951 1009 1009 1007 1005 1009 2951 1001 1007 1185
 select proposed, existing from onboarding.job_enqueue($1, $2, $3, $4,
@@ -535,13 +520,6 @@ select row_to_json(r)::text from (select since, until from onboarding.departure 
 select s.*, (select coalesce(sum(h.held), 0)::bigint from onboarding.job_held() h where h.queue = s.queue)
 from onboarding.job_statistics($1) s;
 
--- parameters: 2950 2950 20 20
-select sequence, stage, done, total, step, at, case when stage = 'failed' then (
-  select before.stage from onboarding.submission_event as before
-  where before.user_id = event.user_id and before.submission_id = event.submission_id and before.sequence < event.sequence
-  order by before.sequence desc limit 1) end from onboarding.submission_event as event
-where user_id = $1 and submission_id = $2 and sequence > $3 order by sequence limit $4;
-
 -- parameters: 2950 2950
 select sequence, stage, done, total, step, at, case when stage = 'failed' then (
   select before.stage from onboarding.submission_event as before
@@ -559,6 +537,10 @@ where user_id = $1 and submission_id = (select id from onboarding.submission whe
 -- parameters:
 select since from onboarding.unwanted_voice order by since limit 1;
 
+-- parameters: 2950 2951
+select stage_id, data from onboarding.staged_bytes
+where user_id = $1 and stage_id = any($2) and start = 0;
+
 -- parameters: 2950
 select state, voice_id, failure, statement, consented_at, withdrawn_at, recloned_at, made_at, renewals
 from onboarding.voice where user_id = $1;
@@ -570,6 +552,16 @@ order by step, reason;
 -- parameters: 2950
 select step, type, case when left(value, 260) !~* '^data:[^,[:cntrl:][:space:]]*[/;]' then value end, recording, fields, answered_at,
 duration_seconds, audio_size, audio_format, voice_uri from onboarding.answer where user_id = $1 order by step;
+
+-- parameters: 2950 2950 20 20 2950 2950
+select submission.done_at is not null, told.* from onboarding.submission left join lateral (
+  select sequence, stage, done, total, step, at, case when stage = 'failed' then (
+  select before.stage from onboarding.submission_event as before
+  where before.user_id = event.user_id and before.submission_id = event.submission_id and before.sequence < event.sequence
+  order by before.sequence desc limit 1) end from onboarding.submission_event as event
+  where event.user_id = $1 and event.submission_id = $2 and event.sequence > $3
+  order by event.sequence limit $4) as told on true
+where submission.user_id = $5 and submission.id = $6 order by told.sequence;
 
 -- parameters: 2950 2950
 select submission_id, step, reason, message from onboarding.submission_warning
@@ -710,14 +702,6 @@ update onboarding.recording set unreferred_since = case when unreferred_since is
 where user_id = $2 and (unreferred_since is null) <> exists (
   select from onboarding.answer where answer.user_id = recording.user_id and answer.recording = recording.digest);
 
--- parameters: 23 2950 2950
-update onboarding.submission set retry_round = $1 where user_id = $2 and id = $3;
-
--- parameters: 25 1184 16 1184 2950 2950
-update onboarding.submission set stage = $1, updated_at = $2,
-  done_at = case when $3 then coalesce(done_at, $4) end
-where user_id = $5 and id = $6;
-
 -- parameters: 1184 2950 2950
 update onboarding.submission set superseded_at = $1
 where user_id = $2 and id <> $3 and superseded_at is null;
@@ -742,54 +726,63 @@ update onboarding.voice set voice_id = $1, state = 'ready', failure = '', update
   made_at = coalesce(made_at, $3)
 where user_id = $4 and consented_at is not null;
 
--- parameters: 25 25 25 25 20 1184 2950 17 2950 2950 23 25
-with changed as (update onboarding.recording set state = $1, transcript = $2, model = $3, reason = $4,
-  attempts = attempts + 1, duration_ms = coalesce($5, duration_ms), updated_at = $6
-where user_id = $7 and digest = $8), settled as (
+-- parameters: 1184 1001 1009 1009 1009 1009 1016 2950 2950 2950 1007 25
+with changed as (update onboarding.recording set state = heard.state, transcript = nullif(heard.words, ''), model = heard.model,
+  reason = heard.reason, attempts = attempts + 1, duration_ms = coalesce(nullif(heard.duration, -1), duration_ms),
+  updated_at = $1
+from unnest(
+  $2, $3, $4, $5,
+  $6, $7) as heard (digest, state, words, model, reason, duration)
+where recording.user_id = $8 and recording.digest = heard.digest), settled as (
   delete from onboarding.submission_warning
-  where user_id = $9 and submission_id = $10 and step = $11
-    and reason = $12) select;
+  where user_id = $9 and submission_id = $10 and step = any($11) and reason = $12) select;
 
--- parameters: 25 25 25 25 20 1184 2950 17 2950 2950 23 25 2950 2950 2950 2950 25 17 23 1184 2950 2950 25 1184 2950 2950 25 2950
-with changed as (update onboarding.recording set state = $1, transcript = $2, model = $3, reason = $4,
-  attempts = attempts + 1, duration_ms = coalesce($5, duration_ms), updated_at = $6
-where user_id = $7 and digest = $8), settled as (
+-- parameters: 1184 1001 1009 1009 1009 1009 1016 2950 2950 2950 1007 25 1001 2950 2950 2950 2950 2950 2950 25 1184 1007 25 1184 2950 2950 25 2950
+with changed as (update onboarding.recording set state = heard.state, transcript = nullif(heard.words, ''), model = heard.model,
+  reason = heard.reason, attempts = attempts + 1, duration_ms = coalesce(nullif(heard.duration, -1), duration_ms),
+  updated_at = $1
+from unnest(
+  $2, $3, $4, $5,
+  $6, $7) as heard (digest, state, words, model, reason, duration)
+where recording.user_id = $8 and recording.digest = heard.digest), settled as (
   delete from onboarding.submission_warning
-  where user_id = $9 and submission_id = $10 and step = $11
-    and reason = $12),
+  where user_id = $9 and submission_id = $10 and step = any($11) and reason = $12),
+before as (
+  select count(*) filter (where state <> 'pending' and digest <> all($13)) as done, count(*) as total, (
+      select coalesce(max(sequence), 0) from onboarding.submission_event
+      where user_id = $14 and submission_id = $15) as sequence
+  from onboarding.recording where user_id = $16
+    and digest in (select recording from onboarding.answer where user_id = $17 and recording is not null)),
 noted as (
   insert into onboarding.submission_event (user_id, submission_id, sequence, stage, done, total, step, at)
-  select $13, $14, (
-      select coalesce(max(sequence), 0) + 1 from onboarding.submission_event
-      where user_id = $15 and submission_id = $16),
-    $17, count(*) filter (where state <> 'pending' or digest = $18), count(*),
-    $19, $20
-  from onboarding.recording where user_id = $21
-    and digest in (select recording from onboarding.answer where user_id = $22 and recording is not null)),
+  select $18::uuid, $19::uuid, before.sequence + part.place, $20,
+    before.done + part.place, before.total, part.step, $21
+  from before, unnest($22) with ordinality as part (step, place)),
 moved as (
   update onboarding.submission set stage = $23, updated_at = $24, done_at = null
   where user_id = $25 and id = $26)
 select pg_notify($27, $28::uuid::text);
 
--- parameters: 2950 2950 17 1184 1184 2950 17 2950 2950 23 25 2950 2950 2950 2950 25 17 23 1184 2950 2950 25 1184 2950 2950 25 2950
+-- parameters: 2950 2950 1001 1184 1184 2950 1001 2950 2950 1007 25 1001 2950 2950 2950 2950 2950 2950 25 1184 1007 25 1184 2950 2950 25 2950
 with emptied as (
-  delete from onboarding.staged_bytes where user_id = $1 and stage_id = (
-    select stage_id from onboarding.recording where user_id = $2 and digest = $3)),
+  delete from onboarding.staged_bytes where user_id = $1 and stage_id in (
+    select stage_id from onboarding.recording where user_id = $2 and digest = any($3))),
 changed as (
   update onboarding.recording set stored_at = $4, stage_id = null, updated_at = $5
-  where user_id = $6 and digest = $7), settled as (
+  where user_id = $6 and digest = any($7)), settled as (
   delete from onboarding.submission_warning
-  where user_id = $8 and submission_id = $9 and step = $10
-    and reason = $11),
+  where user_id = $8 and submission_id = $9 and step = any($10) and reason = $11),
+before as (
+  select count(*) filter (where stored_at is not null and digest <> all($12)) as done, count(*) as total, (
+      select coalesce(max(sequence), 0) from onboarding.submission_event
+      where user_id = $13 and submission_id = $14) as sequence
+  from onboarding.recording where user_id = $15
+    and digest in (select recording from onboarding.answer where user_id = $16 and recording is not null)),
 noted as (
   insert into onboarding.submission_event (user_id, submission_id, sequence, stage, done, total, step, at)
-  select $12, $13, (
-      select coalesce(max(sequence), 0) + 1 from onboarding.submission_event
-      where user_id = $14 and submission_id = $15),
-    $16, count(*) filter (where stored_at is not null or digest = $17), count(*),
-    $18, $19
-  from onboarding.recording where user_id = $20
-    and digest in (select recording from onboarding.answer where user_id = $21 and recording is not null)),
+  select $17::uuid, $18::uuid, before.sequence + part.place, $19,
+    before.done + part.place, before.total, part.step, $20
+  from before, unnest($21) with ordinality as part (step, place)),
 moved as (
   update onboarding.submission set stage = $22, updated_at = $23, done_at = null
   where user_id = $24 and id = $25)
@@ -803,6 +796,17 @@ with moved as (
   returning stage_id)
 insert into onboarding.staged_bytes (user_id, stage_id, start, data)
 select $7, stage_id, $8, $9 from moved;
+
+-- parameters: 2950 2950 25 23 23 23 1184 2950 2950 25 1184 16 1184 2950 2950 25 2950
+with noted as (
+  insert into onboarding.submission_event (user_id, submission_id, sequence, stage, done, total, step, at)
+  select $1, $2, coalesce(max(sequence), 0) + 1, $3, $4, $5, $6, $7
+  from onboarding.submission_event where user_id = $8 and submission_id = $9),
+moved as (
+  update onboarding.submission set stage = $10, updated_at = $11,
+    done_at = case when $12 then coalesce(done_at, $13) end
+  where user_id = $14 and id = $15)
+select pg_notify($16, $17::uuid::text);
 
 -- parameters: 1184 20
 with old as (
