@@ -122,7 +122,8 @@ public struct Metadata: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   /// What HTTP/2 has no place for (RFC 9113, section 8.2.2), and what says how the message itself is to be read: nobody else's words
   /// get there.
   private static let reserved: Set<String> = [
-    "connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade", "te", "host", "content-type", "content-length",
+    "connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade", "te", "host", "content-type",
+    "content-length",
     "content-encoding", "accept-encoding",
   ]
 
@@ -141,7 +142,9 @@ public struct Metadata: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   /// The first entry whose value may not be sent, as an error; nil where there is none.
   package var unsendable: MetadataError? {
     guard !entries.isEmpty else { return nil }
-    for entry in entries { if case .text(let text) = entry.value, !Self.isValidText(text) { return MetadataError(.invalidValue, entry.name) } }
+    for entry in entries {
+      if case .text(let text) = entry.value, !Self.isValidText(text) { return MetadataError(.invalidValue, entry.name) }
+    }
     return nil
   }
 }

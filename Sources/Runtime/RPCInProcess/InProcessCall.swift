@@ -90,7 +90,9 @@ final class InProcessCall: Sendable {
     let call = InProcessServerCall(self)
     do {
       try await CallContext.$current.withValue(CallContext(call)) { try await route.serve(call) }
-      let unsendable = state.withLock { ($0.sentMetadata == nil ? $0.initialMetadata.unsendable : nil) ?? $0.trailingMetadata.unsendable }
+      let unsendable = state.withLock {
+        ($0.sentMetadata == nil ? $0.initialMetadata.unsendable : nil) ?? $0.trailingMetadata.unsendable
+      }
       if let unsendable { throw unsendable }
       let isMissing = hasOneResponse && !state.withLock { $0.hasResponse }
       end(isMissing ? RPCError(.internal, "the handler returned without a response") : nil)

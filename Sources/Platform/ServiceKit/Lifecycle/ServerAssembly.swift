@@ -119,7 +119,8 @@ struct ServerAssembly {
       log.info(
         "request refused",
         metadata: [
-          "method": "\(method.prefix(16))", "path": "\(path.prefix(256))", "status": "\(refusal.status)", "reason": "\(refusal.reason)",
+          "method": "\(method.prefix(16))", "path": "\(path.prefix(256))", "status": "\(refusal.status)",
+          "reason": "\(refusal.reason)",
           "peer": "\(peer.address)",
         ])
     }

@@ -76,7 +76,8 @@ public struct AccessLog: Sendable {
   }
 
   private func write(
-    _ call: any ServerCall, _ values: CallValues, to sink: LogSink, _ instruments: CallInstruments, _ status: StatusCode, _ nanoseconds: UInt64,
+    _ call: any ServerCall, _ values: CallValues, to sink: LogSink, _ instruments: CallInstruments, _ status: StatusCode,
+    _ nanoseconds: UInt64,
     _ span: Span?, _ notes: CallNotes?
   ) {
     let now = clock()

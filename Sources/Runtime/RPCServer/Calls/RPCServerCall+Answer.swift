@@ -110,7 +110,9 @@ extension RPCServerCall {
     var trailing = trailingMetadata
     trailing.append(contentsOf: error.metadata)
     // The error stands; what it cannot take along is left out.
-    if !isKnown, let problem = trailing.unsendable { server.events.unexpectedError(CallContext(self), problem, IncidentID.make()) }
+    if !isKnown, let problem = trailing.unsendable {
+      server.events.unexpectedError(CallContext(self), problem, IncidentID.make())
+    }
     if !hasSentHeaders { stream.outbound.reset() }
     switch form.wire {
     case .grpc, .grpcWeb:

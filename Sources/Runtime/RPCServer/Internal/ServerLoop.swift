@@ -48,7 +48,8 @@ final class ServerLoop: HTTP2ConnectionDelegate, EndOfTickWork, @unchecked Senda
 
   init(
     _ loop: EventLoop, routes: RouteTable, fallback: HTTPRoute.Handler?, observer: (any ServerCallObserver)?,
-    refusals: (any ServerCallObserver)?, configuration: RPCServerConfiguration, events: RPCServerEvents, budgets: ServerBudgets, gate: AcceptGate
+    refusals: (any ServerCallObserver)?, configuration: RPCServerConfiguration, events: RPCServerEvents, budgets: ServerBudgets,
+    gate: AcceptGate
   ) {
     self.loop = loop
     self.routes = routes

@@ -28,7 +28,8 @@ struct GRPCWebTests {
     }
   }
 
-  @Test("Headers that a handler set go before the status of a call that fails, as with gRPC", arguments: [type, "application/grpc"])
+  @Test(
+    "Headers that a handler set go before the status of a call that fails, as with gRPC", arguments: [type, "application/grpc"])
   func failedHeaders(_ type: String) async throws {
     let both = BeforeCall { call in
       call.initialMetadata["x-first"] = "early"

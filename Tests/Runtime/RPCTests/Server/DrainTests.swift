@@ -61,7 +61,8 @@ struct DrainTests {
     }
   }
 
-  @Test("A watch or a reflection stream that begins while the server drains does not hold it up either", arguments: [true, false])
+  @Test(
+    "A watch or a reflection stream that begins while the server drains does not hold it up either", arguments: [true, false])
   func lateStreams(_ isWatch: Bool) async throws {
     let (group, peers) = (try EventLoopGroup(count: 1), try EventLoopGroup(count: 1))
     let status = HealthStatus(services: ["demo"])

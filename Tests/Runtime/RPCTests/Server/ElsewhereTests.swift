@@ -14,7 +14,7 @@ import Testing
 @Suite("Calls that are used from elsewhere")
 struct ElsewhereTests {
   /// A thread of its own for the actor that is given it.
-  final class ThreadExecutor: SerialExecutor, @unchecked Sendable {
+  final class ThreadExecutor: SerialExecutor {
     private let queue = DispatchQueue(label: "elsewhere")
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -59,7 +59,8 @@ struct ElsewhereTests {
       return response
     }
 
-    func chat(_ requests: RequestStream<ChatRequest>, _ responses: ResponseWriter<ChatResponse>, _ call: CallContext) async throws {
+    func chat(_ requests: RequestStream<ChatRequest>, _ responses: ResponseWriter<ChatResponse>, _ call: CallContext) async throws
+    {
       call.sendInitialMetadata()
       for try await request in requests {
         call.trailingMetadata["x-last"] = request.text
@@ -272,6 +273,7 @@ struct ElsewhereTests {
   final class Outliving: Sendable {
     let ends = Mutex<[String]>([])
     let ended = Tally("tasks that ended")
+    let wrote = Tally("responses written")
     func note(_ end: String) {
       ends.withLock { $0.append(end) }
       ended.add()
@@ -292,11 +294,15 @@ struct ElsewhereTests {
           do { outliving.note(try await rest.next() == nil ? "the end" : "a request") } catch { outliving.note(Self.name(error)) }
         }
         Task {
-          do { while true { try await responses.write(ChatResponse(text: String(repeating: "x", count: 60_000))) } } catch {
-            outliving.note(Self.name(error))
-          }
+          do {
+            while true {
+              // More than there is room for: the next one has to wait.
+              try await responses.write(ChatResponse(text: String(repeating: "x", count: 30_000)))
+              outliving.wrote.add()
+            }
+          } catch { outliving.note(Self.name(error)) }
         }
-        try await Task.sleep(for: .milliseconds(300))
+        try await outliving.wrote.wait { $0 > 0 }
       }
     ]
     try await serve(routes) { client in

@@ -85,7 +85,9 @@ struct HTTPRouteTests {
   @Test("What the server itself refuses is said in the words of the route, and told")
   func ownWords() async throws {
     let told = Told()
-    let refusing: @Sendable (HTTPRefusal) -> HTTPServerResponse = { .json($0.status, Array("{\"code\":\"\($0.reason)\"}".utf8), headers: $0.headers) }
+    let refusing: @Sendable (HTTPRefusal) -> HTTPServerResponse = {
+      .json($0.status, Array("{\"code\":\"\($0.reason)\"}".utf8), headers: $0.headers)
+    }
     let group = try EventLoopGroup(count: 1)
     let peers = try EventLoopGroup(count: 1)
     var configuration = RPCServerConfiguration()
@@ -100,7 +102,7 @@ struct HTTPRouteTests {
         HTTPRoute("/api", maximumBodyBytes: 100, refusing: refusing) { _ in .text(200, "fine") },
         HTTPRoute("/slow") { _ in
           entered.add()
-          try await Task.sleep(for: .seconds(600))
+          try await EventLoop.current?.sleep(for: .seconds(600))
           return .text(200, "late")
         },
       ], configuration: configuration, events: events)

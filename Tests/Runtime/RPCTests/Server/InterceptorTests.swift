@@ -105,7 +105,8 @@ struct InterceptorTests {
       let answer = try await peer.answer(1, "Nothing", "application/grpc")
       #expect(answer.status == StatusCode.unimplemented.rawValue)
     },
-    Refusal(testDescription: "an unknown method of Connect", expected: [" refused true UNIMPLEMENTED 127.0.0.1 connect"]) { peer, _ in
+    Refusal(testDescription: "an unknown method of Connect", expected: [" refused true UNIMPLEMENTED 127.0.0.1 connect"]) {
+      peer, _ in
       let answer = try await peer.answer(1, "Nothing", "application/proto", [], [("connect-protocol-version", "1")])
       #expect(answer.value(":status") == "404")
     },
@@ -120,7 +121,8 @@ struct InterceptorTests {
       let answer = try await peer.answer(1, "Echo", "application/grpc", HTTP2Peer.message([]), long)
       #expect(answer.status == StatusCode.resourceExhausted.rawValue)
     },
-    Refusal(testDescription: "a timeout that is none", expected: ["Echo refused true INVALID_ARGUMENT 127.0.0.1 grpc"]) { peer, _ in
+    Refusal(testDescription: "a timeout that is none", expected: ["Echo refused true INVALID_ARGUMENT 127.0.0.1 grpc"]) {
+      peer, _ in
       let answer = try await peer.answer(1, "Echo", "application/grpc", HTTP2Peer.message([]), [("grpc-timeout", "soon")])
       #expect(answer.status == StatusCode.invalidArgument.rawValue)
     },
@@ -133,7 +135,8 @@ struct InterceptorTests {
       #expect(answer.status == StatusCode.deadlineExceeded.rawValue)
     },
     Refusal(
-      testDescription: "a caller that gives up before its request is whole", expected: ["Echo refused true CANCELLED 127.0.0.1 grpc"]
+      testDescription: "a caller that gives up before its request is whole",
+      expected: ["Echo refused true CANCELLED 127.0.0.1 grpc"]
     ) { peer, _ in
       peer.post(1, "Echo", "application/grpc", [0, 0, 0], ends: false)
       peer.send(.reset(1, 8))
@@ -152,7 +155,8 @@ struct InterceptorTests {
     },
   ]
 
-  @Test("A call that is refused before its handler is told of, once, with its method, its status and its peer", arguments: refusals)
+  @Test(
+    "A call that is refused before its handler is told of, once, with its method, its status and its peer", arguments: refusals)
   func refusedEarly(_ refusal: Refusal) async throws {
     let notes = Notes()
     var configuration = RPCServerConfiguration()

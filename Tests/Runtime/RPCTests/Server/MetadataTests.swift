@@ -33,7 +33,8 @@ struct MetadataTests {
     #expect(metadata["x-note"] == "plain" && metadata.binary("x-note-bin") == [0, 255])
   }
 
-  @Test("A handler that echoes a caller's names is INTERNAL where one is none, and serves the next call", arguments: names.dropLast())
+  @Test(
+    "A handler that echoes a caller's names is INTERNAL where one is none, and serves the next call", arguments: names.dropLast())
   func echoed(_ name: String) async throws {
     try await EchoServer.call { client, server in
       let error = await #expect(throws: RPCError.self) { try await client.metadata(MetadataRequest(initial: [name: "x"])) }
@@ -46,7 +47,9 @@ struct MetadataTests {
   /// Where a handler may set a value that may not be sent.
   enum Place: CaseIterable { case initial, trailing, initialOfStream, trailingOfStream }
 
-  @Test("A value that may not be sent makes the call INTERNAL, with a line in the log, instead of going missing", arguments: Place.allCases)
+  @Test(
+    "A value that may not be sent makes the call INTERNAL, with a line in the log, instead of going missing",
+    arguments: Place.allCases)
   func unsendable(_ place: Place) async throws {
     let sets = BeforeCall { call in
       switch place {

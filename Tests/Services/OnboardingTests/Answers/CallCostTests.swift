@@ -97,19 +97,6 @@ struct CallCostTests {
     }
   }
 
-  @Test("All answers with fifteen recordings are taken in twenty round trips (PF-11)")
-  func complete() async throws {
-    try await OnboardingWorld.with(Self.quiet) { world in
-      let cost = try await Self.cost(world, tries: 3) { number in
-        let ana = try await world.signIn("person \(number)")
-        _ = try await world.client.complete(
-          .init(state: try OnboardingWorld.record(variant: number + 300), wait: .init()), options: OnboardingWorld.options(ana))
-      }
-      print("Complete, 45 answers, 15 recordings: \(cost)")
-      #expect(cost.trips <= 20, "\(cost)")
-    }
-  }
-
   // 75 of them take the answers, and 93 to 110 are the work behind it: more where what comes of the recordings comes one by one. It is only
   // ever lowered.
   @Test(

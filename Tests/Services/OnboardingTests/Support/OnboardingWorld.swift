@@ -58,7 +58,8 @@ struct OnboardingWorld: Sendable {
     costs: CallCosts? = nil, doing bodies: [@Sendable (OnboardingWorld) async throws -> Void]
   ) async throws {
     try await SandboxProcess.run { sandbox in
-      try await restarting(changes, with: sandbox, trusting: authorities, inBucket: inBucket, log: log, costs: costs, doing: bodies)
+      try await restarting(
+        changes, with: sandbox, trusting: authorities, inBucket: inBucket, log: log, costs: costs, doing: bodies)
     }
   }
 

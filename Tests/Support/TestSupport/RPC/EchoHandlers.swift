@@ -121,7 +121,11 @@ public final class EchoHandlers: EchoService.Handlers {
   }
 
   private func add(_ name: String, _ value: String, to metadata: inout Metadata) throws {
-    if name.hasSuffix("-bin") { try metadata.append(checking: name, Array(value.utf8)) } else { try metadata.append(checking: name, value) }
+    if name.hasSuffix("-bin") {
+      try metadata.append(checking: name, Array(value.utf8))
+    } else {
+      try metadata.append(checking: name, value)
+    }
   }
 
   /// An error that no caller should see.
