@@ -10,7 +10,7 @@ extension SubmissionPipeline {
   static let newWords = "words"
   /// How often a recording is in memory: as it was loaded, in the form that is sent, and in what is on its way.
   static let copies = 3
-  /// How many recordings are written down at once.
+  /// How many recordings are transcribed at once.
   private static let atOnce = 4
 
   /// What has come of recordings, and is not kept yet.
@@ -39,7 +39,7 @@ extension SubmissionPipeline {
     }
   }
 
-  /// Recordings are written down, some at once. What comes while the last of it is being kept is kept together.
+  /// Recordings are transcribed, some at once. What comes while the last of it is being kept is kept together.
   func writeDown(_ course: inout SubmissionCourse) async throws {
     let all = try await recordings.recordings(of: course.user)
     let waiting = all.filter { $0.state == .pending }
@@ -84,7 +84,7 @@ extension SubmissionPipeline {
 
   private static let inspectedTogether = Int64(SilenceGate.bytesTogether)
 
-  /// Loads some recordings, has them inspected in one go, and each of them written down: nothing else has their bytes.
+  /// Loads some recordings, has them inspected in one go, and each of them transcribed: nothing else has their bytes.
   private func hear(together group: [KeptRecording], _ course: SubmissionCourse, _ hearing: Hearing) async throws {
     let loading = Loading()
     try await some(group, course, hearing) { loading.add(try await sample($0, of: course.user), of: $0) }
