@@ -119,6 +119,7 @@ final class ReadCall: ServerCall {
     get { inner.values }
     set { inner.values = newValue }
   }
+  func updateValues(_ body: (inout CallValues) -> Void) { inner.updateValues(body) }
   var requestWasCompressed: Bool { inner.requestWasCompressed }
   var responseCompression: MessageCompression {
     get { inner.responseCompression }

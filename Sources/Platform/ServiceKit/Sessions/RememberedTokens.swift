@@ -1,5 +1,6 @@
 internal import Glibc
 internal import PostgreSQL
+internal import RPC
 internal import Synchronization
 
 /// The tokens that one loop has verified, by the whole value of the field that brought them.
@@ -24,11 +25,14 @@ final class RememberedTokens: Sendable {
         for byte in field { (high, low) = (high << 8 | low >> 56, low << 8 | UInt64(byte)) }
       }
     }
+
+    /// Eight bytes of a signature are as random as sixteen.
+    func hash(into hasher: inout Hasher) { hasher.combine(low) }
   }
 
   private struct Entry {
     let field: [UInt8]
-    let caller: Caller
+    let caller: AttachableValue<Caller.Key>
     let expiry: Int64
     let judgedAt: Int64
     let keyGeneration: UInt64
@@ -59,14 +63,14 @@ final class RememberedTokens: Sendable {
     _ ending: (UUID) -> SessionEnding?
   ) -> Caller? {
     var field = field
-    return field.withUTF8 { caller(UnsafeRawBufferPointer($0), at: now, leeway, generation, revision, ending) }
+    return field.withUTF8 { caller(UnsafeRawBufferPointer($0), at: now, leeway, generation, revision, ending) }?.value
   }
 
-  /// The same by its bytes.
+  /// The same by its bytes, to be attached to a call.
   func caller(
     _ field: UnsafeRawBufferPointer, at now: Int64, _ leeway: Int64, _ generation: UInt64, _ revision: UInt64,
     _ ending: (UUID) -> SessionEnding?
-  ) -> Caller? {
+  ) -> AttachableValue<Caller.Key>? {
     let tail = Tail(field)
     return state.withLock { state in
       let isYoung: Bool
@@ -84,7 +88,7 @@ final class RememberedTokens: Sendable {
       guard entry.keyGeneration == generation, now <= entry.expiry + leeway, leeway > 0 || now < entry.expiry else { return nil }
       let isKnownAlive = entry.revision == revision
       if !isKnownAlive {
-        guard ending(entry.caller.sessionID) == nil else { return nil }
+        guard ending(entry.caller.value.sessionID) == nil else { return nil }
         entry.revision = revision
       }
       if !isYoung || !isKnownAlive { insert(tail, entry, into: &state) }
@@ -95,7 +99,8 @@ final class RememberedTokens: Sendable {
   func remember(_ field: String, _ caller: Caller, expiry: Int64, judgedAt: Int64, generation: UInt64, revision: UInt64) {
     let bytes = Array(field.utf8)
     let entry = Entry(
-      field: bytes, caller: caller, expiry: expiry, judgedAt: judgedAt, keyGeneration: generation, revision: revision)
+      field: bytes, caller: AttachableValue(caller), expiry: expiry, judgedAt: judgedAt, keyGeneration: generation,
+      revision: revision)
     state.withLock { insert(bytes.withUnsafeBytes { Tail($0) }, entry, into: &$0) }
   }
 

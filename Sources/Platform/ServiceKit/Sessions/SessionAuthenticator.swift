@@ -54,12 +54,12 @@ public final class SessionAuthenticator: Authenticator {
   /// - Returns: Whether it was admitted; if not, ``authenticate(_:)`` judges it.
   public func admitAtOnce(_ call: any ServerCall) throws -> Bool {
     guard let generation = keys.generationAtHand, let revision = revocations.revision else { return false }
-    var caller: Caller?
+    var caller: AttachableValue<Caller.Key>?
     call.withSoleAuthorization { field in
       caller = cache.caller(field, at: clock.unixSeconds, leeway, generation, revision, { self.revocations.ending(of: $0) })
     }
     guard let caller else { return false }
-    call.values[Caller.Key.self] = caller
+    call.updateValues { $0.attach(caller) }
     return true
   }
 

@@ -89,9 +89,10 @@ public struct AccessLog: Sendable {
     let id = RequestID.known(of: call, values).map(Redactor.redact)
     let address = peer.address
     let names = (identity?.name.utf8.count ?? 0) + (commonName?.utf8.count ?? 0) + (id?.utf8.count ?? 0)
-    let noted = notes?.fields.map { (name: $0.name, value: Redactor.redact($0.value)) } ?? []
+    let noted = notes?.fields.map { (name: $0.name, value: Redactor.redact($0.value)) }
     let prefix = notes?.needsAttention == true ? instruments.failurePrefix : instruments.linePrefix
-    let longest = Self.fixedBytes + prefix.count + LineWriter.longest(address.utf8.count + names) + CallNotes.longest(noted)
+    let longest =
+      Self.fixedBytes + prefix.count + LineWriter.longest(address.utf8.count + names) + (noted.map(CallNotes.longest) ?? 0)
     sink.timedLine(now) { bytes, time in
       LineWriter.append(to: &bytes, atMost: longest) { line in
         line.append(#"{"time":""#)
@@ -119,11 +120,13 @@ public struct AccessLog: Sendable {
           line.append(#"","span_id":""#)
           line.append(plain: span.context.spanID.description)
         }
-        for (name, value) in noted {
-          line.append(#"",""#)
-          line.append(name)
-          line.append(#"":""#)
-          line.append(escaped: value)
+        if let noted {
+          for (name, value) in noted {
+            line.append(#"",""#)
+            line.append(name)
+            line.append(#"":""#)
+            line.append(escaped: value)
+          }
         }
         line.append("\"}\n")
       }

@@ -56,6 +56,6 @@ public struct CallContext: Sendable {
   /// The value that an interceptor attached under `key`.
   public subscript<Key: CallValueKey>(key: Key.Type) -> Key.Value? {
     get { call.values[key] }
-    nonmutating set { call.values[key] = newValue }
+    nonmutating set { call.updateValues { $0[key] = newValue } }
   }
 }

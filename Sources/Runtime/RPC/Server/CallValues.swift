@@ -22,19 +22,19 @@ public struct CallValues: Sendable {
 
   /// Most calls have one value or none.
   @usableFromInline var first: Entry?
-  @usableFromInline var others: [Entry]
+  @usableFromInline var others: [Entry]?
 
   /// Whether nothing is attached.
   @inlinable public var isEmpty: Bool { first == nil }
 
   /// No values.
-  @inlinable public init() { others = [] }
+  @inlinable public init() {}
 
   /// The value attached under `key`.
   public subscript<Key: CallValueKey>(key: Key.Type) -> Key.Value? {
     @inlinable get {
       guard let first else { return nil }
-      let entry = first.key == ObjectIdentifier(key) ? first : others.first { $0.key == ObjectIdentifier(key) }
+      let entry = first.key == ObjectIdentifier(key) ? first : others?.first { $0.key == ObjectIdentifier(key) }
       guard let entry else { return nil }
       // What is kept under a key is a box of the key's type: see the setter.
       return unsafeDowncast(entry.value, to: Box<Key.Value>.self).value
@@ -42,14 +42,37 @@ public struct CallValues: Sendable {
     @inlinable set {
       remove(ObjectIdentifier(key))
       guard let newValue else { return }
-      let entry: Entry = (ObjectIdentifier(key), Box(newValue))
-      if first == nil { first = entry } else { others.append(entry) }
+      add((ObjectIdentifier(key), Box(newValue)))
     }
+  }
+
+  /// Attaches a value that was made ready, which allocates nothing.
+  @inlinable public mutating func attach<Key>(_ value: AttachableValue<Key>) {
+    remove(ObjectIdentifier(Key.self))
+    add((ObjectIdentifier(Key.self), value.box))
+  }
+
+  @usableFromInline mutating func add(_ entry: Entry) {
+    if first == nil { first = entry } else { others = (others ?? []) + [entry] }
   }
 
   @usableFromInline mutating func remove(_ key: ObjectIdentifier) {
     guard let first else { return }
-    guard first.key == key else { return others.removeAll { $0.key == key } }
-    self.first = others.popLast()
+    guard first.key == key else {
+      others?.removeAll { $0.key == key }
+      return
+    }
+    self.first = others?.popLast()
   }
+}
+
+/// A value that is made ready once, to be attached to many calls.
+public struct AttachableValue<Key: CallValueKey>: Sendable {
+  @usableFromInline let box: CallValues.Box<Key.Value>
+
+  /// Makes a value ready to be attached under the key.
+  @inlinable public init(_ value: Key.Value) { box = CallValues.Box(value) }
+
+  /// The value.
+  @inlinable public var value: Key.Value { box.value }
 }

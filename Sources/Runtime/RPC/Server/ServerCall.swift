@@ -32,6 +32,8 @@ public protocol ServerCall: AnyObject, Sendable {
   var trailingMetadata: Metadata { get set }
   /// What interceptors have found out about the call.
   var values: CallValues { get set }
+  /// Changes ``values`` in one step: cheaper than to read and to set them.
+  func updateValues(_ body: (inout CallValues) -> Void)
   /// Whether the request message read last came compressed.
   var requestWasCompressed: Bool { get }
   /// How response messages are compressed from here on, where the caller accepts it. May be changed before each message;
@@ -113,6 +115,8 @@ extension ServerCall {
   }
   /// Looks it up in ``metadata``.
   public var requestIDText: String? { metadataText("x-request-id") }
+  /// Reads and sets ``values``.
+  public func updateValues(_ body: (inout CallValues) -> Void) { body(&values) }
   /// Leaves them to the first response.
   public func sendInitialMetadata() {}
   /// gRPC.

@@ -19,41 +19,49 @@ extension RPCServerCall {
   var query: String? { getCall?.query }
 
   var initialMetadata: Metadata {
-    get { known { $0.initialMetadata } ?? Metadata() }
-    set { say { $0.initialMetadata = newValue } }
+    get { more { $0.initialMetadata } ?? Metadata() }
+    set { setMore { $0.initialMetadata = newValue } }
   }
 
   var trailingMetadata: Metadata {
-    get { known { $0.trailingMetadata } ?? Metadata() }
-    set { say { $0.trailingMetadata = newValue } }
+    get { more { $0.trailingMetadata } ?? Metadata() }
+    set { setMore { $0.trailingMetadata = newValue } }
   }
 
   var values: CallValues {
-    get { known { $0.values } ?? CallValues() }
-    set { say { $0.values = newValue } }
+    get { hasValues.load(ordering: .acquiring) ? shared.withLock { $0.values } : CallValues() }
+    set {
+      shared.withLock { $0.values = newValue }
+      hasValues.store(true, ordering: .releasing)
+    }
   }
 
-  /// Looks at what was said; nil where nothing was.
-  @inline(__always)
-  func known<Value: Sendable>(_ body: @Sendable (borrowing Said) -> Value) -> Value? {
-    guard hasSaid.load(ordering: .acquiring) else { return nil }
-    return said.withLock { body($0) }
+  func updateValues(_ body: (inout CallValues) -> Void) {
+    shared.withLock { body(&$0.values) }
+    hasValues.store(true, ordering: .releasing)
   }
 
-  /// Changes what was said.
+  /// Reads ``shared``, values aside; nil where nothing was set.
   @inline(__always)
-  func say(_ body: @Sendable (inout Said) -> Void) {
-    said.withLock { body(&$0) }
-    hasSaid.store(true, ordering: .releasing)
+  func more<Value: Sendable>(_ body: @Sendable (borrowing Shared) -> Value) -> Value? {
+    guard hasMore.load(ordering: .acquiring) else { return nil }
+    return shared.withLock { body($0) }
+  }
+
+  /// Changes ``shared``, values aside.
+  @inline(__always)
+  func setMore(_ body: @Sendable (inout Shared) -> Void) {
+    shared.withLock { body(&$0) }
+    hasMore.store(true, ordering: .releasing)
   }
 
   /// Read from the header list when somebody asks, which most calls never do.
   var metadata: Metadata {
-    said.withLock { said in
-      if let known = said.metadata { return known }
+    shared.withLock { shared in
+      if let metadata = shared.metadata { return metadata }
       let metadata = stream.map { GRPCHeaders.metadata($0.headers) } ?? Metadata()
-      said.metadata = metadata
-      hasSaid.store(true, ordering: .releasing)
+      shared.metadata = metadata
+      hasMore.store(true, ordering: .releasing)
       return metadata
     }
   }
@@ -88,10 +96,10 @@ extension RPCServerCall {
 
   var peer: Peer {
     guard isHome else {
-      return said.withLock { $0.peer ?? stream.flatMap { ConnectionPeer.known($0.connection) } } ?? Peer(address: "unknown")
+      return shared.withLock { $0.peer ?? stream.flatMap { ConnectionPeer.known($0.connection) } } ?? Peer(address: "unknown")
     }
     if let borrowedStream { return borrowedStream._withUnsafeGuaranteedRef { ConnectionPeer.of($0.connection) } }
-    return said.withLock { $0.peer } ?? Peer(address: "unknown")
+    return shared.withLock { $0.peer } ?? Peer(address: "unknown")
   }
 }
 

@@ -12,9 +12,9 @@ internal import Synchronization
 /// ``MessageCoding``.
 extension RPCServerCall {
   var responseCompression: MessageCompression {
-    get { known { $0.compression }.flatMap { $0 } ?? server.configuration.responseCompression }
+    get { more { $0.compression }.flatMap { $0 } ?? server.configuration.responseCompression }
     set {
-      say { $0.compression = newValue }
+      setMore { $0.compression = newValue }
       choose(newValue)
     }
   }

@@ -38,19 +38,21 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   var getCall: (query: String, message: [UInt8])?
   var deadline: Deadline?
   /// What handlers and interceptors set, from wherever they are.
-  struct Said {
+  struct Shared {
+    var values = CallValues()
     var initialMetadata = Metadata()
     var trailingMetadata = Metadata()
-    var values = CallValues()
     /// The choice of the handler; nil without one.
     var compression: MessageCompression?
     /// What could be read from the stream before it was gone.
     var metadata: Metadata?
     var peer: Peer?
   }
-  let said = Mutex(Said())
-  /// Whether there is anything in ``said``; of most calls there is not, and they need no lock to know it.
-  let hasSaid = Atomic<Bool>(false)
+  let shared = Mutex(Shared())
+  /// Whether ``shared`` has values; most calls have none, or a caller and nothing else, and need no lock to know it.
+  let hasValues = Atomic<Bool>(false)
+  /// Whether ``shared`` has anything else.
+  let hasMore = Atomic<Bool>(false)
   private let receivedBytes = Atomic<Int>(0)
   private let sentBytes = Atomic<Int>(0)
   private let lastWasCompressed = Atomic<Bool>(false)
@@ -96,9 +98,13 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
     form = server.defaultForm
     if getCall != nil { getCall = nil }
     deadline = nil
-    if hasSaid.load(ordering: .acquiring) {
-      said.withLock { $0 = Said() }
-      hasSaid.store(false, ordering: .releasing)
+    if hasMore.load(ordering: .acquiring) {
+      shared.withLock { $0 = Shared() }
+      hasMore.store(false, ordering: .releasing)
+      hasValues.store(false, ordering: .releasing)
+    } else if hasValues.load(ordering: .acquiring) {
+      shared.withLock { $0.values = CallValues() }
+      hasValues.store(false, ordering: .releasing)
     }
     receivedBytes.store(0, ordering: .relaxed)
     sentBytes.store(0, ordering: .relaxed)
@@ -230,11 +236,11 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   private func letGo(_ stream: HTTP2Stream) {
     // Nobody else holds a call whose handler never began.
     guard hasBegun else { return self.stream = nil }
-    said.withLock { said in
+    shared.withLock { shared in
       if isRunning {
-        said.metadata = said.metadata ?? GRPCHeaders.metadata(stream.headers)
-        said.peer = ConnectionPeer.of(stream.connection)
-        hasSaid.store(true, ordering: .releasing)
+        shared.metadata = shared.metadata ?? GRPCHeaders.metadata(stream.headers)
+        shared.peer = ConnectionPeer.of(stream.connection)
+        hasMore.store(true, ordering: .releasing)
       }
       self.stream = nil
     }
