@@ -267,14 +267,7 @@ public final class EventLoop: TaskExecutor {
     assertInLoop()
     let watch = DescriptorWatch(descriptor, interest, handler, on: self)
     try poller.add(watch)
-    // Balanced in `bury`: the kernel's event holds the only other reference.
-    _ = Unmanaged.passRetained(watch)
     return watch
-  }
-
-  func bury(_ watch: DescriptorWatch) {
-    Unmanaged.passUnretained(watch).release()
-    graveyard.append(watch)
   }
 
   /// Keeps `object` alive until the tick ends, for whoever is torn down inside a callback that still uses it.

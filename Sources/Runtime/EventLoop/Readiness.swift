@@ -30,6 +30,8 @@ public final class DescriptorWatch {
   let descriptor: Int32
   let loop: EventLoop
   var handler: (any DescriptorHandler)?
+  /// What the kernel says of it: see ``Poller``.
+  var registration: UInt64 = 0
   /// What is being waited for.
   public private(set) var interest: Readiness
 
@@ -54,6 +56,5 @@ public final class DescriptorWatch {
     guard handler != nil else { return }
     handler = nil
     loop.poller.remove(self)
-    loop.bury(self)
   }
 }

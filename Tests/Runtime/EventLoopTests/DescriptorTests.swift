@@ -67,6 +67,36 @@ struct DescriptorTests {
     }
   }
 
+  // As libpq does when a server hangs up, while a child process has copies of all descriptors.
+  @Test(
+    "A descriptor that was closed before its watch was cancelled, and of which a copy is open, tells nobody, also where its number is another's",
+    arguments: [true, false])
+  func closedBeforeCancelled(isCancelledFirst: Bool) async throws {
+    try await onLoop { loop in
+      let (pipe, other) = (try Pipe(), try Pipe())
+      let (first, second) = (PipeReader(pipe), PipeReader(other))
+      // Numbers that nobody else in this process comes to.
+      let number = fcntl(pipe.reading, F_DUPFD_CLOEXEC, 900)
+      first.watch = try loop.watch(number, for: .readable, first)
+      Glibc.close(number)
+      if isCancelledFirst { first.watch?.cancel() }
+      try #require(fcntl(other.reading, F_DUPFD_CLOEXEC, 900) == number)
+      second.watch = try loop.watch(number, for: .readable, second)
+      if !isCancelledFirst { first.watch?.cancel() }
+      first.watch = nil
+      pipe.write(64)
+      try await loop.sleep(for: .milliseconds(5))
+      #expect(first.seen.value == 0 && second.seen.value == 0)
+      other.write(64)
+      try await second.seen.reaches(64)
+      #expect(first.seen.value == 0)
+      second.watch?.cancel()
+      Glibc.close(number)
+      pipe.close()
+      other.close()
+    }
+  }
+
   @Test("Interest can be taken away and given back, in the callback too")
   func interest() async throws {
     try await onLoop { loop in

@@ -4,11 +4,18 @@ internal import Glibc
 /// The kernel's readiness interface: epoll and the eventfd that wakes it.
 ///
 /// Everything particular to Linux about waiting is in this file, so that kqueue can be added beside it.
+///
+/// What it registers is a number, never an address. The kernel drops a registration when the last copy of a descriptor is closed, and a
+/// child process holds copies of all of them between its start and its `exec`: a library that closes its socket before the watch is
+/// cancelled, as libpq does when a server hangs up, leaves a registration that nobody can remove any more. Its events belong to nobody.
 struct Poller: ~Copyable {
   private let descriptor: Int32
   private let wakeDescriptor: Int32
   private let events: UnsafeMutablePointer<epoll_event>
+  private let watches = Watches()
   private static let batch: Int32 = 256
+  /// The data of the wake descriptor's events: no watch has it.
+  private static let wakeEvent = UInt64.max
 
   init() throws(EventLoopError) {
     let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
@@ -17,7 +24,7 @@ struct Poller: ~Copyable {
     self.wakeDescriptor = wakeDescriptor
     events = .allocate(capacity: Int(Self.batch))
     guard descriptor >= 0, wakeDescriptor >= 0 else { throw .systemCall("creating an event loop") }
-    var event = epoll_event(events: EPOLLIN.rawValue, data: .init(ptr: nil))
+    var event = epoll_event(events: EPOLLIN.rawValue, data: .init(u64: Self.wakeEvent))
     epoll_ctl(descriptor, EPOLL_CTL_ADD, wakeDescriptor, &event)
   }
 
@@ -27,13 +34,24 @@ struct Poller: ~Copyable {
     close(descriptor)
   }
 
+  /// Keeps the watch until it is removed.
   func add(_ watch: DescriptorWatch) throws(EventLoopError) {
+    watch.registration = watches.nextRegistration(of: watch.descriptor)
     guard control(EPOLL_CTL_ADD, watch) == 0 else { throw .systemCall("epoll_ctl") }
+    watches.insert(watch)
   }
 
-  func modify(_ watch: DescriptorWatch) { _ = control(EPOLL_CTL_MOD, watch) }
+  func modify(_ watch: DescriptorWatch) {
+    // The number may stand for another descriptor by now.
+    guard watches.contains(watch) else { return }
+    _ = control(EPOLL_CTL_MOD, watch)
+  }
 
-  func remove(_ watch: DescriptorWatch) { epoll_ctl(descriptor, EPOLL_CTL_DEL, watch.descriptor, nil) }
+  func remove(_ watch: DescriptorWatch) {
+    guard watches.contains(watch) else { return }
+    epoll_ctl(descriptor, EPOLL_CTL_DEL, watch.descriptor, nil)
+    watches.remove(watch)
+  }
 
   /// Ends the current or the next wait at once. The one call that any thread may make.
   func wake() {
@@ -53,15 +71,14 @@ struct Poller: ~Copyable {
     guard count > 0 else { return 0 }
     for index in 0..<Int(count) {
       let event = events[index]
-      guard let pointer = event.data.ptr else {
+      guard event.data.u64 != Self.wakeEvent else {
         var value: UInt64 = 0
         _ = read(wakeDescriptor, &value, 8)
         continue
       }
-      // SAFETY: a cancelled watch is kept alive until the end of the tick that could still hold its events.
-      Unmanaged<DescriptorWatch>.fromOpaque(pointer)._withUnsafeGuaranteedRef { watch in
-        body(watch, Self.readiness(event.events))
-      }
+      // A watch that was cancelled in this tick is not there either.
+      guard let watch = watches[event.data.u64] else { continue }
+      body(watch, Self.readiness(event.events))
     }
     return Int(count)
   }
@@ -70,7 +87,7 @@ struct Poller: ~Copyable {
     var mask: UInt32 = 0
     if watch.interest.contains(.readable) { mask |= EPOLLIN.rawValue | EPOLLRDHUP.rawValue }
     if watch.interest.contains(.writable) { mask |= EPOLLOUT.rawValue }
-    var event = epoll_event(events: mask, data: .init(ptr: Unmanaged.passUnretained(watch).toOpaque()))
+    var event = epoll_event(events: mask, data: .init(u64: watch.registration))
     return epoll_ctl(descriptor, operation, watch.descriptor, &event)
   }
 
@@ -81,4 +98,34 @@ struct Poller: ~Copyable {
     if mask & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { readiness.insert(.failed) }
     return readiness
   }
+}
+
+/// The watches of one loop by their descriptors. A class, since handlers add and remove watches while events are handed out.
+private final class Watches {
+  private var byDescriptor: ContiguousArray<DescriptorWatch?> = []
+  private var registrations: UInt32 = 0
+
+  /// The descriptor and a number that no earlier registration has: two registrations of one descriptor are told apart.
+  func nextRegistration(of descriptor: Int32) -> UInt64 {
+    registrations &+= 1
+    return UInt64(registrations) << 32 | UInt64(UInt32(bitPattern: descriptor))
+  }
+
+  /// The watch whose registration this is; nil where it has been removed.
+  subscript(registration: UInt64) -> DescriptorWatch? {
+    let index = Int(UInt32(truncatingIfNeeded: registration))
+    guard index < byDescriptor.count, let watch = byDescriptor[index], watch.registration == registration else { return nil }
+    return watch
+  }
+
+  func contains(_ watch: DescriptorWatch) -> Bool { self[watch.registration] === watch }
+
+  /// Takes the place of a watch whose descriptor was closed before it was cancelled.
+  func insert(_ watch: DescriptorWatch) {
+    let index = Int(watch.descriptor)
+    while byDescriptor.count <= index { byDescriptor.append(nil) }
+    byDescriptor[index] = watch
+  }
+
+  func remove(_ watch: DescriptorWatch) { byDescriptor[Int(watch.descriptor)] = nil }
 }
