@@ -75,7 +75,7 @@ final class DemoProcess: @unchecked Sendable {
   /// Asks again until there is an answer, for ten seconds.
   func wait<Value: Sendable>(_ what: String, _ body: @escaping @Sendable () -> Value?) async throws -> Value {
     let value = try await Self.pool.run { () -> Value? in
-      let deadline = MonotonicInstant.now().advanced(by: .seconds(10))
+      let deadline = MonotonicInstant.now().advanced(by: .seconds(10).withPatience)
       while MonotonicInstant.now() < deadline {
         if let value = body() { return value }
         usleep(5_000)

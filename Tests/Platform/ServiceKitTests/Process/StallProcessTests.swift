@@ -41,8 +41,10 @@ struct StallProcessTests {
     ])
   func named(_ text: String, _ handler: String) async throws {
     let gate = try NamedPipe()
+    // Above what a first call takes, which would be a stall that goes over into the one that is meant.
+    let threshold = Int(Duration.milliseconds(100).withPatience / .milliseconds(1))
     let process = try await DemoProcess.serving([
-      "--gate", gate.path, "--stall-threshold", "100ms", "--admin-listen", "127.0.0.1:0",
+      "--gate", gate.path, "--stall-threshold", "\(threshold)ms", "--admin-listen", "127.0.0.1:0",
     ])
     let port = try await process.port("grpc")
     async let answer = text.isEmpty ? DemoProcess.curl(port, "/block") : Self.echo(port, text)

@@ -155,7 +155,7 @@ struct UnderstandingTests {
     withExtendedLifetime(folder) {}
   }
 
-  @Test("O-48: a recording that a provider takes, its form included, is written down by RPC and HTTP, and a larger one refused")
+  @Test("O-48: a recording that a provider takes, its form included, is transcribed by RPC and HTTP, and a larger one refused")
   func large() async throws {
     try await OnboardingWorld.with { world in
       let ana = try await world.signIn("ana")

@@ -136,7 +136,7 @@ struct OnboardingWorld: Sendable {
     method: HTTPMethod = .post
   ) async throws -> (status: Int, body: JSONValue) {
     var request = HTTPRequest(method, address + path, headers: headers, body: method == .get ? nil : body)
-    request.timeout = .seconds(100)
+    request.timeout = .seconds(100).withPatience
     if let user { request.headers.add("Authorization", "Bearer \(user.accessToken)") }
     let response = try await http.send(request)
     return (response.status, (try? JSONParser.parse(response.body)) ?? .null)
