@@ -151,7 +151,7 @@ extension OutboundTests {
       try await stub.received.wait()
       _ = send("under way")
       try await stub.received.wait()
-      await group.end()
+      await group.end(leaving: client)
       cancelled.cancel()
       _ = send("late")
       try await done.reaches(2)

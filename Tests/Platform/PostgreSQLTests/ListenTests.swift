@@ -71,7 +71,7 @@ struct ListenTests {
           let count: Int? = try await other.value("select count(*) from pg_stat_activity where query like 'select pg_sleep(60)%'")
           return count == 1
         }
-        await group.end()
+        await group.end(leaving: database)
         try await ended.reaches(1)
         try await eventually("the listener's connection is closed") {
           let count: Int? = try await other.value(

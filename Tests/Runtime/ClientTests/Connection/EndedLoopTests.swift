@@ -38,7 +38,7 @@ struct EndedLoopTests {
       }
     }
     try await open.reaches(1)
-    await group.end()
+    await group.end(leaving: channel)
     unary.cancel()
     stream.cancel()
     _ = call("late unary") { _ = try await client.echo(.init(text: "x")) }
@@ -50,6 +50,6 @@ struct EndedLoopTests {
         "unary": .cancelled, "stream": .cancelled, "late unary": .unavailable, "late stream": .unavailable, "close": nil,
       ])
     // The sockets of a loop that ended in the middle of its work are closed by nobody.
-    await server.group.end()
+    await server.group.end(leaving: server)
   }
 }
