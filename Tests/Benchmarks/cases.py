@@ -166,18 +166,25 @@ def measure_loops(options, programs: Programs, raw: dict) -> list[dict]:
 
 def measure_reads(options, programs: Programs, raw: dict) -> list[dict]:
     """Client, server and database of both contestants have the same cores, which is all of them, and how busy those were is kept: a
-    database that has to share its core with one contestant's client alone measures that client."""
+    database that has to share its core with one contestant's client alone measures that client. The server has a loop for each core, as
+    services have by themselves. What is judged is loaded by a client as lean as pgbench is; beside it stands what h2load gets, which
+    takes twice the time for a call."""
     folder = subprocess.run("printf '%s\\n' /usr/lib/postgresql/*/bin | sort -V | tail -n 1", shell=True, check=True,
                             capture_output=True, text=True).stdout.strip()
     with servers.Database(core=None) as database, tempfile.NamedTemporaryFile("w", suffix=".sql") as script:
         script.write("\\set id random(1, 10000)\n\\startpipeline\n" + "select text from item where id = :id;\n" * 8 + "\\endpipeline\n")
         script.flush()
-        with servers.ours(programs.ours, database=database.url, core=None) as server:
-            def reads(requests: int) -> tuple[float, list[int], float]:
+        with servers.ours(programs.ours, database=database.url, core=None, loops=os.cpu_count() or 1) as server:
+            def lean(requests: int) -> loads.Run:
+                return loads.unary_load(programs.unary_load, server, READ, ROW_MESSAGE, reply=ROW_REPLY, requests=requests, core=None)
+
+            def common(requests: int) -> loads.Run:
+                return h2load(server, READ, ROW_MESSAGE, len(framed(ROW_REPLY)), requests=requests, connections=10, streams=100, core=None)
+
+            def reads(ask, requests: int) -> tuple[float, list[int], float]:
                 check_replies(server, READ, ROW_MESSAGE, ROW_REPLY)
                 with loads.Cores() as cores:
-                    run = h2load(server, READ, ROW_MESSAGE, len(framed(ROW_REPLY)), requests=requests, connections=10, streams=100,
-                                 core=None)
+                    run = ask(requests)
                 check_replies(server, READ, ROW_MESSAGE, ROW_REPLY)
                 return run.per_second, cores.percent, run.cpu_us
 
@@ -187,22 +194,27 @@ def measure_reads(options, programs: Programs, raw: dict) -> list[dict]:
                     rate = loads.pgbench(binary, database.environment, script.name, seconds=seconds, core=None)
                 return rate, cores.percent
 
-            reads(20_000)
+            reads(lean, 20_000)
+            reads(common, 20_000)
             pgbench(1)
-            mine, theirs = [], []
+            mine, others, theirs = [], [], []
+            turns = [
+                lambda: mine.append(reads(lean, options.requests * 2)), lambda: others.append(reads(common, options.requests // 2)),
+                lambda: theirs.append(pgbench(3)),
+            ]
             for number in range(options.rounds):
-                for turn in (0, 1) if number % 2 == 0 else (1, 0):
-                    if turn == 0:
-                        mine.append(reads(options.requests // 2))
-                    else:
-                        theirs.append(pgbench(3))
+                for turn in turns if number % 2 == 0 else reversed(turns):
+                    turn()
                 print(f"bench: one primary-key read: round {number + 1} of {options.rounds}", flush=True)
     rate, queries = Series("RPC/s", [run[0] for run in mine]), Series("queries/s", [run[0] for run in theirs])
+    by_h2load = Series("RPC/s", [run[0] for run in others])
     ratios = Series("x pgbench, round by round", [ours[0] / other[0] for ours, other in zip(mine, theirs)])
     cores = {"parley": [run[1] for run in mine], "pgbench": [run[1] for run in theirs]}
-    raw["unary_pg_read"] = {"parley": rate.values, "pgbench": queries.values, "cores_percent": cores}
+    raw["unary_pg_read"] = {"parley": rate.values, "pgbench": queries.values, "cores_percent": cores,
+                            "parley_h2load": by_h2load.values}
     table("Unary with one primary-key read; pgbench: 8 clients, pipelines of 8; all on all cores",
-          [("parley", rate), ("pgbench", queries), ("ratio", ratios), ("parley", Series("us CPU/RPC", [run[2] for run in mine]))]
+          [("parley", rate), ("pgbench", queries), ("parley, loaded by h2load", by_h2load), ("ratio", ratios),
+           ("parley", Series("us CPU/RPC", [run[2] for run in mine]))]
           + [(f"{name}, core {core}", Series("% busy", [run[core] for run in runs]))
              for name, runs in cores.items() for core in range(len(runs[0]))])
     said = result("unary_pg_read", rate, "higher", "pgbench_pipeline", queries, 0.70)

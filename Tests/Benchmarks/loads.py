@@ -94,15 +94,17 @@ def h2load(server, path: str, message: bytes, reply_bytes: int, *, requests: int
         return Run(requests, seconds, cpu / requests / 1000, p50)
 
 
-def unary_load(program: str, server, path: str, message: bytes, *, requests: int, connections: int = 10, streams: int = 100,
-               core: str | None = LOAD_CORE) -> Run:
+def unary_load(program: str, server, path: str, message: bytes, *, requests: int, reply: bytes | None = None, connections: int = 10,
+               streams: int = 100, core: str | None = LOAD_CORE) -> Run:
     """Asks like ``h2load``, but with every request header in the table of header compression, as the gRPC clients of Go and Java have
-    it. The load client compares every byte of the echoes, and their status."""
-    with tempfile.NamedTemporaryFile() as body:
+    it. The load client compares every byte of the replies (without one, echoes), and their status."""
+    with tempfile.NamedTemporaryFile() as body, tempfile.NamedTemporaryFile() as due:
         body.write(message)
         body.flush()
-        command = [program, "--port", str(server.port), "--path", path, "--body", body.name, "--calls", str(requests), "--connections",
-                   str(connections), "--streams", str(streams)]
+        due.write(message if reply is None else reply)
+        due.flush()
+        command = [program, "--port", str(server.port), "--path", path, "--body", body.name, "--reply", due.name, "--calls",
+                   str(requests), "--connections", str(connections), "--streams", str(streams)]
         for name, value in server.metadata:
             command += ["--header", f"{name}: {value}"]
         before = cpu_ns(server.pid)

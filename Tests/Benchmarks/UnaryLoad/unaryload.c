@@ -1,10 +1,12 @@
-// A load client for unary echoes: plain C on epoll, one thread, HTTP/2 without TLS. Unlike nghttp2's own clients it puts every request
+// A load client for unary calls: plain C on epoll, one thread, HTTP/2 without TLS. Unlike nghttp2's own clients it puts every request
 // header into the table of header compression, `authorization` included, as the gRPC clients of Go and Java do: from a connection's
 // second call on a request's headers are a few bytes, so what is measured is the server's work on a call and not the spelling of a token.
 //
-//   unaryload --port N --path PATH --body FILE [--calls 100000] [--connections 10] [--streams 100] [--header "NAME: VALUE"]...
+//   unaryload --port N --path PATH --body FILE [--reply FILE] [--calls 100000] [--connections 10] [--streams 100]
+//             [--header "NAME: VALUE"]...
 //
-// FILE is a message. Each answer must be a 200 with status 0 that echoes it byte for byte, or the program ends with 1 and says why.
+// A FILE is a message. Each answer must be a 200 with status 0 that is the reply byte for byte, or an echo of the body where there is
+// none, or the program ends with 1 and says why.
 // Prints {"calls": N, "seconds": S}. Responses are unpacked by nghttp2's inflater.
 
 #include <arpa/inet.h>
@@ -38,8 +40,8 @@ typedef struct {
   size_t in_count, out_count, out_sent;
 } Connection;
 
-static uint8_t body[LARGEST], first_block[LARGEST], next_block[64];
-static size_t body_count, first_count, next_count;
+static uint8_t body[LARGEST], reply[LARGEST], first_block[LARGEST], next_block[64];
+static size_t body_count, reply_count, first_count, next_count;
 static int connection_count = 10, stream_count = 100, poller;
 static int64_t call_total = 100000, calls_begun, calls_done;
 
@@ -148,7 +150,7 @@ static void on_frame(Connection *c, int type, int flags, uint32_t stream, const 
     on_headers(c, s, payload, count);
     break;
   case DATA:
-    if (s->got + count > body_count || memcmp(body + s->got, payload, count)) fail("an answer is no echo", NULL);
+    if (s->got + count > reply_count || memcmp(reply + s->got, payload, count)) fail("an answer is another than is due", NULL);
     s->got += count;
     break;
   case SETTINGS:
@@ -163,7 +165,7 @@ static void on_frame(Connection *c, int type, int flags, uint32_t stream, const 
   case RESET: case GOAWAY: case CONTINUATION: fail("the server ended a call or the connection", NULL);
   }
   if ((type == HEADERS || type == DATA) && flags & 1) {
-    if (!s->is_open || !s->is_ok || !s->has_status || s->got != body_count) fail("an answer is not what is due", NULL);
+    if (!s->is_open || !s->is_ok || !s->has_status || s->got != reply_count) fail("an answer is not what is due", NULL);
     s->is_open = 0;
     c->open--, calls_done++;
   }
@@ -221,15 +223,27 @@ static void open_connection(Connection *c, int port) {
   put_bytes(c, "\x7f\xff\0\0", 4);
 }
 
+// A file's message with the prefix of its length.
+static size_t read_message(const char *name, uint8_t *into) {
+  FILE *file = fopen(name, "rb");
+  if (!file) fail(name, strerror(errno));
+  size_t size = fread(into + 5, 1, LARGEST - 5, file);
+  fclose(file);
+  uint32_t length = htonl((uint32_t)size);
+  memcpy(into + 1, &length, 4);
+  return size + 5;
+}
+
 int main(int count, char **arguments) {
   int port = 0, header_count = 0;
-  const char *path = NULL, *file_name = NULL;
+  const char *path = NULL, *body_file = NULL, *reply_file = NULL;
   char *names[HEADERS_AT_MOST], *values[HEADERS_AT_MOST];
   for (int i = 1; i + 1 < count; i += 2) {
     char *name = arguments[i], *value = arguments[i + 1], *colon;
     if (!strcmp(name, "--port")) port = atoi(value);
     else if (!strcmp(name, "--path")) path = value;
-    else if (!strcmp(name, "--body")) file_name = value;
+    else if (!strcmp(name, "--body")) body_file = value;
+    else if (!strcmp(name, "--reply")) reply_file = value;
     else if (!strcmp(name, "--calls")) call_total = atoll(value);
     else if (!strcmp(name, "--connections")) connection_count = atoi(value);
     else if (!strcmp(name, "--streams")) stream_count = atoi(value);
@@ -239,13 +253,9 @@ int main(int count, char **arguments) {
     }
     else fail("unknown option", name);
   }
-  FILE *file = file_name ? fopen(file_name, "rb") : NULL;
-  if (!port || !path || !file || stream_count * 2 > MOST_STREAMS) fail("--port, --path and --body are needed", NULL);
-  size_t size = fread(body + 5, 1, sizeof body - 5, file);
-  fclose(file);
-  uint32_t length = htonl((uint32_t)size);
-  memcpy(body + 1, &length, 4);
-  body_count = size + 5;
+  if (!port || !path || !body_file || stream_count * 2 > MOST_STREAMS) fail("--port, --path and --body are needed", NULL);
+  body_count = read_message(body_file, body);
+  reply_count = read_message(reply_file ? reply_file : body_file, reply);
   build_blocks(path, names, values, header_count);
 
   poller = epoll_create1(EPOLL_CLOEXEC);
