@@ -27,10 +27,8 @@ final class InProcessServerCall: ServerCall {
     set { call.state.withLock { $0.trailingMetadata = newValue } }
   }
 
-  var values: CallValues {
-    get { call.state.withLock { $0.values } }
-    set { call.state.withLock { $0.values = newValue } }
-  }
+  var values: CallValues { call.state.withLock { $0.values } }
+  func updateValues(_ body: (inout CallValues) -> Void) { call.state.withLock { body(&$0.values) } }
 
   var responseCompression: MessageCompression {
     get { call.state.withLock { $0.compression } }

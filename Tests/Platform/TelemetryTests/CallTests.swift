@@ -102,12 +102,12 @@ struct CallTests {
       notes.add("client", "a \"quote\"\n")
       notes.add("detail", "ya29.planted-token")
       notes.add("capability", nil)
-      call.values[CallNotes.Key.self] = notes
+      call[CallNotes.Key.self] = notes
     }
     try? await interceptor.intercept(TestCall(method)) { call in
       var notes = CallNotes()
       notes.needsAttention = true
-      call.values[CallNotes.Key.self] = notes
+      call[CallNotes.Key.self] = notes
       throw RPCError(.unavailable, "x")
     }
     let lines = try capture.lines()

@@ -27,7 +27,7 @@ public struct IdempotencyInterceptor: ServerInterceptor {
   }
 
   private func run(_ request: KeyedRequest, _ read: ReadCall, _ next: MethodRoute.Serve) async throws {
-    read.values[KeyedRequest.Key.self] = request
+    read[KeyedRequest.Key.self] = request
     read.holdsResponse = true
     do { try await next(read) } catch {
       await runs.settle(request, error)

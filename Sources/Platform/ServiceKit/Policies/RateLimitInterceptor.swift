@@ -78,7 +78,7 @@ public struct RateLimitInterceptor: ServerInterceptor {
     case .user: return try CallContext(call).caller.userID.description
     case .session: return try CallContext(call).caller.sessionID.description
     case .device:
-      guard let device = call.values[CallingDevice.self] else { throw SessionRefusal.missingAuthorization.rpcError }
+      guard let device = call[CallingDevice.self] else { throw SessionRefusal.missingAuthorization.rpcError }
       return device
     }
   }

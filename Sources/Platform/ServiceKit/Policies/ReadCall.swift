@@ -115,10 +115,7 @@ final class ReadCall: ServerCall {
     get { inner.trailingMetadata }
     set { inner.trailingMetadata = newValue }
   }
-  var values: CallValues {
-    get { inner.values }
-    set { inner.values = newValue }
-  }
+  var values: CallValues { inner.values }
   func updateValues(_ body: (inout CallValues) -> Void) { inner.updateValues(body) }
   var requestWasCompressed: Bool { inner.requestWasCompressed }
   var responseCompression: MessageCompression {

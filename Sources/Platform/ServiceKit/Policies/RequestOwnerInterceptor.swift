@@ -4,7 +4,7 @@ internal import RPC
 /// Says whose a request is that may be large: nobody has two of them worked on at once.
 struct RequestOwnerInterceptor: ServerInterceptor {
   func intercept(_ call: any ServerCall, next: MethodRoute.Serve) async throws {
-    call.values[RequestOwner.self] = call.values[Caller.Key.self]?.userID.description
+    call[RequestOwner.self] = call[Caller.Key.self]?.userID.description
     try await next(call)
   }
 }

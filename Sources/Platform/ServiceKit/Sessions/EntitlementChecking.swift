@@ -23,7 +23,7 @@ public struct SubscriptionAuthenticator: Authenticator {
   /// that lead to the paywall); UNAVAILABLE when nobody can say.
   public func authenticate(_ call: any ServerCall) async throws {
     if try !sessions.admitAtOnce(call) { try await sessions.authenticate(call) }
-    guard let caller = call.values[Caller.Key.self] else { throw SessionRefusal.missingAuthorization.rpcError }
+    guard let caller = call[Caller.Key.self] else { throw SessionRefusal.missingAuthorization.rpcError }
     try await admit(caller)
   }
 

@@ -69,7 +69,7 @@ public final class SessionAuthenticator: Authenticator {
   ///   `ACCESS_TOKEN_EXPIRED`, or why its session has ended), `unavailable` when it could not be (`KEYS_UNAVAILABLE`,
   ///   `REVOCATIONS_UNAVAILABLE`).
   public func authenticate(_ call: any ServerCall) async throws {
-    call.values[Caller.Key.self] = try await caller(presenting: call.soleAuthorization)
+    call[Caller.Key.self] = try await caller(presenting: call.soleAuthorization)
   }
 
   /// Verifies the token of a request that is no RPC.

@@ -14,7 +14,7 @@ public enum RequestID: CallValueKey {
   public static func of(_ call: any ServerCall) -> String {
     if let known = known(of: call) { return known }
     let made = make()
-    call.updateValues { $0[RequestID.self] = made }
+    call[RequestID.self] = made
     return made
   }
 

@@ -22,6 +22,7 @@ public struct CallValues: Sendable {
 
   /// Most calls have one value or none.
   @usableFromInline var first: Entry?
+  /// Nil rather than empty: a copy of nil counts no reference.
   @usableFromInline var others: [Entry]?
 
   /// Whether nothing is attached.

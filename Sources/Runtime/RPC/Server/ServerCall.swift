@@ -6,8 +6,8 @@ public import MessagesCore
 /// ``ResponseWriter``.
 ///
 /// May be used from any task, thread and actor: what suspends visits the loop of the call by itself, and what does not is safe
-/// wherever it is asked for. One reader at a time, and each response is whole whoever writes beside it. Metadata and values are set
-/// whole: of two tasks that add to the same ones at once, one may undo what the other has added.
+/// wherever it is asked for. One reader at a time, and each response is whole whoever writes beside it. Metadata is set whole: of two
+/// tasks that add to it at once, one may undo what the other has added.
 public protocol ServerCall: AnyObject, Sendable {
   /// The method called.
   var method: MethodInfo { get }
@@ -31,8 +31,8 @@ public protocol ServerCall: AnyObject, Sendable {
   /// Trailers to send with the status.
   var trailingMetadata: Metadata { get set }
   /// What interceptors have found out about the call.
-  var values: CallValues { get set }
-  /// Changes ``values`` in one step: cheaper than to read and to set them.
+  var values: CallValues { get }
+  /// Changes ``values`` in one step, whoever changes them beside it. `body` asks the call for nothing.
   func updateValues(_ body: (inout CallValues) -> Void)
   /// Whether the request message read last came compressed.
   var requestWasCompressed: Bool { get }
@@ -101,6 +101,12 @@ public protocol ServerCall: AnyObject, Sendable {
 }
 
 extension ServerCall {
+  /// The value attached under `key`.
+  public subscript<Key: CallValueKey>(key: Key.Type) -> Key.Value? {
+    get { values[key] }
+    set { updateValues { $0[key] = newValue } }
+  }
+
   /// Looks it up in ``metadata``.
   public func metadataText(_ name: String) -> String? { metadata[name] }
   /// Looks it up in ``metadata``.
@@ -115,8 +121,6 @@ extension ServerCall {
   }
   /// Looks it up in ``metadata``.
   public var requestIDText: String? { metadataText("x-request-id") }
-  /// Reads and sets ``values``.
-  public func updateValues(_ body: (inout CallValues) -> Void) { body(&values) }
   /// Leaves them to the first response.
   public func sendInitialMetadata() {}
   /// gRPC.

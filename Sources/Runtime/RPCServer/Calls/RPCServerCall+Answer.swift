@@ -57,8 +57,8 @@ extension RPCServerCall {
 
   func succeed() {
     // What nearly all calls are, without what the others need.
-    if form.hasPlainHead, !hasMore.load(ordering: .acquiring) { return succeedPlainly() }
-    let (initialMetadata, trailingMetadata) = more { ($0.initialMetadata, $0.trailingMetadata) } ?? (Metadata(), Metadata())
+    if form.hasPlainHead, !hasShared.load(ordering: .acquiring) { return succeedPlainly() }
+    let (initialMetadata, trailingMetadata) = known { ($0.initialMetadata, $0.trailingMetadata) } ?? (Metadata(), Metadata())
     if !initialMetadata.isEmpty || !trailingMetadata.isEmpty,
       let problem = hasSentHeaders ? trailingMetadata.unsendable : initialMetadata.unsendable ?? trailingMetadata.unsendable
     {

@@ -19,40 +19,36 @@ extension RPCServerCall {
   var query: String? { getCall?.query }
 
   var initialMetadata: Metadata {
-    get { more { $0.initialMetadata } ?? Metadata() }
-    set { setMore { $0.initialMetadata = newValue } }
+    get { known { $0.initialMetadata } ?? Metadata() }
+    set { change { $0.initialMetadata = newValue } }
   }
 
   var trailingMetadata: Metadata {
-    get { more { $0.trailingMetadata } ?? Metadata() }
-    set { setMore { $0.trailingMetadata = newValue } }
+    get { known { $0.trailingMetadata } ?? Metadata() }
+    set { change { $0.trailingMetadata = newValue } }
   }
 
   var values: CallValues {
-    get { hasValues.load(ordering: .acquiring) ? shared.withLock { $0.values } : CallValues() }
-    set {
-      shared.withLock { $0.values = newValue }
-      hasValues.store(true, ordering: .releasing)
-    }
+    hasValues.load(ordering: .acquiring) ? attached.withLock { $0 } : CallValues()
   }
 
   func updateValues(_ body: (inout CallValues) -> Void) {
-    shared.withLock { body(&$0.values) }
+    attached.withLock { body(&$0) }
     hasValues.store(true, ordering: .releasing)
   }
 
-  /// Reads ``shared``, values aside; nil where nothing was set.
+  /// Reads ``shared``; nil where nothing was set.
   @inline(__always)
-  func more<Value: Sendable>(_ body: @Sendable (borrowing Shared) -> Value) -> Value? {
-    guard hasMore.load(ordering: .acquiring) else { return nil }
+  func known<Value: Sendable>(_ body: @Sendable (borrowing Shared) -> Value) -> Value? {
+    guard hasShared.load(ordering: .acquiring) else { return nil }
     return shared.withLock { body($0) }
   }
 
-  /// Changes ``shared``, values aside.
+  /// Changes ``shared``.
   @inline(__always)
-  func setMore(_ body: @Sendable (inout Shared) -> Void) {
+  func change(_ body: @Sendable (inout Shared) -> Void) {
     shared.withLock { body(&$0) }
-    hasMore.store(true, ordering: .releasing)
+    hasShared.store(true, ordering: .releasing)
   }
 
   /// Read from the header list when somebody asks, which most calls never do.
@@ -61,7 +57,7 @@ extension RPCServerCall {
       if let metadata = shared.metadata { return metadata }
       let metadata = stream.map { GRPCHeaders.metadata($0.headers) } ?? Metadata()
       shared.metadata = metadata
-      hasMore.store(true, ordering: .releasing)
+      hasShared.store(true, ordering: .releasing)
       return metadata
     }
   }

@@ -12,9 +12,9 @@ internal import Synchronization
 /// ``MessageCoding``.
 extension RPCServerCall {
   var responseCompression: MessageCompression {
-    get { more { $0.compression }.flatMap { $0 } ?? server.configuration.responseCompression }
+    get { known { $0.compression }.flatMap { $0 } ?? server.configuration.responseCompression }
     set {
-      setMore { $0.compression = newValue }
+      change { $0.compression = newValue }
       choose(newValue)
     }
   }

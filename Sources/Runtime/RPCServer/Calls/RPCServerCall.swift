@@ -37,9 +37,12 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   /// The query and the message of a call that came by GET.
   var getCall: (query: String, message: [UInt8])?
   var deadline: Deadline?
-  /// What handlers and interceptors set, from wherever they are.
+  /// What interceptors have attached, from wherever they are. Many calls have a caller there, and nothing in ``shared``.
+  let attached = Mutex(CallValues())
+  /// Whether anything is in ``attached``: a call without needs no lock to know it.
+  let hasValues = Atomic<Bool>(false)
+  /// What else handlers and interceptors set, from wherever they are.
   struct Shared {
-    var values = CallValues()
     var initialMetadata = Metadata()
     var trailingMetadata = Metadata()
     /// The choice of the handler; nil without one.
@@ -49,10 +52,8 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
     var peer: Peer?
   }
   let shared = Mutex(Shared())
-  /// Whether ``shared`` has values; most calls have none, or a caller and nothing else, and need no lock to know it.
-  let hasValues = Atomic<Bool>(false)
-  /// Whether ``shared`` has anything else.
-  let hasMore = Atomic<Bool>(false)
+  /// The same of ``shared``.
+  let hasShared = Atomic<Bool>(false)
   private let receivedBytes = Atomic<Int>(0)
   private let sentBytes = Atomic<Int>(0)
   private let lastWasCompressed = Atomic<Bool>(false)
@@ -98,13 +99,13 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
     form = server.defaultForm
     if getCall != nil { getCall = nil }
     deadline = nil
-    if hasMore.load(ordering: .acquiring) {
+    if hasValues.load(ordering: .acquiring) {
+      attached.withLock { $0 = CallValues() }
+      hasValues.store(false, ordering: .releasing)
+    }
+    if hasShared.load(ordering: .acquiring) {
       shared.withLock { $0 = Shared() }
-      hasMore.store(false, ordering: .releasing)
-      hasValues.store(false, ordering: .releasing)
-    } else if hasValues.load(ordering: .acquiring) {
-      shared.withLock { $0.values = CallValues() }
-      hasValues.store(false, ordering: .releasing)
+      hasShared.store(false, ordering: .releasing)
     }
     receivedBytes.store(0, ordering: .relaxed)
     sentBytes.store(0, ordering: .relaxed)
@@ -240,7 +241,7 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
       if isRunning {
         shared.metadata = shared.metadata ?? GRPCHeaders.metadata(stream.headers)
         shared.peer = ConnectionPeer.of(stream.connection)
-        hasMore.store(true, ordering: .releasing)
+        hasShared.store(true, ordering: .releasing)
       }
       self.stream = nil
     }

@@ -136,7 +136,8 @@ final class FakeCall: ServerCall, @unchecked Sendable {
   let peer = Peer(address: "127.0.0.1")
   var initialMetadata: Metadata = [:]
   var trailingMetadata: Metadata = [:]
-  var values = CallValues()
+  private(set) var values = CallValues()
+  func updateValues(_ body: (inout CallValues) -> Void) { body(&values) }
   var requestWasCompressed = false
   var responseCompression = MessageCompression.identity
   let traffic = CallTraffic()

@@ -67,7 +67,7 @@ final class PolicyFixture: Sendable {
   private struct Named: Authenticator {
     func authenticate(_ call: any ServerCall) async throws {
       guard let user = call.metadata["user"].flatMap({ UUID($0) }) else { throw SessionRefusal.missingAuthorization.rpcError }
-      call.values[Caller.Key.self] = Caller(userID: user, sessionID: user, app: "default", authenticatedAt: 0)
+      call[Caller.Key.self] = Caller(userID: user, sessionID: user, app: "default", authenticatedAt: 0)
     }
   }
 

@@ -13,7 +13,8 @@ final class TestCall: ServerCall, @unchecked Sendable {
   let peer = Peer(address: "192.0.2.7", port: 1)
   var initialMetadata = Metadata()
   var trailingMetadata = Metadata()
-  var values = CallValues()
+  private(set) var values = CallValues()
+  func updateValues(_ body: (inout CallValues) -> Void) { body(&values) }
   var requestWasCompressed = false
   var responseCompression = MessageCompression.identity
   var traffic: CallTraffic {

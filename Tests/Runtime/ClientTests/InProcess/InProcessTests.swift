@@ -366,7 +366,7 @@ struct InProcessTests {
   private struct Naming: ServerInterceptor {
     func intercept(_ call: any ServerCall, next: MethodRoute.Serve) async throws {
       guard call.metadataText("x-name") != nil else { throw RPCError(.unauthenticated, "who are you?") }
-      call.values[EchoHandlers.CallerKey.self] = call.metadataText("x-name")
+      call[EchoHandlers.CallerKey.self] = call.metadataText("x-name")
       try await next(call)
     }
   }

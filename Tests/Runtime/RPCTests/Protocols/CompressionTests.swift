@@ -210,10 +210,8 @@ private final class TogglingCall: ServerCall, @unchecked Sendable {
     get { call.trailingMetadata }
     set { call.trailingMetadata = newValue }
   }
-  var values: CallValues {
-    get { call.values }
-    set { call.values = newValue }
-  }
+  var values: CallValues { call.values }
+  func updateValues(_ body: (inout CallValues) -> Void) { call.updateValues(body) }
   var requestWasCompressed: Bool { call.requestWasCompressed }
   var responseCompression: MessageCompression {
     get { call.responseCompression }

@@ -38,7 +38,7 @@ struct InterceptorTests {
       guard let name = call.metadata["x-name"] else {
         throw RPCError(.unauthenticated, "who are you?", metadata: ["x-hint": "x-name"])
       }
-      call.values[EchoHandlers.CallerKey.self] = name
+      call[EchoHandlers.CallerKey.self] = name
       try await next(call)
     }
   }

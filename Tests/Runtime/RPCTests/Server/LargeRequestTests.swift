@@ -190,7 +190,7 @@ import Testing
   /// Takes the first letters of the text for who sends it, as metadata would tell.
   private struct Named: ServerInterceptor {
     func intercept(_ call: any ServerCall, next: MethodRoute.Serve) async throws {
-      call.values[RequestOwner.self] = call.metadata["x-owner"]
+      call[RequestOwner.self] = call.metadata["x-owner"]
       try await next(call)
     }
   }
