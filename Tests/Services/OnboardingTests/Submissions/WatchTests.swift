@@ -130,19 +130,20 @@ struct WatchTests {
         .init(state: try OnboardingWorld.record(voices: 1), wait: .init()), options: OnboardingWorld.options(ana))
       try await world.sandbox.awaitHeld(1)
       @Sendable func watch(after: String, for time: Duration) async throws -> [Submission] {
-        let options = CallOptions(metadata: ["authorization": "Bearer \(ana.accessToken)"], deadline: .after(time.withPatience))
+        let options = CallOptions(metadata: ["authorization": "Bearer \(ana.accessToken)"], deadline: .after(time))
         return try await world.client.watchSubmission(.init(after: after), options: options) { responses in
           var told: [Submission] = []
           for try await response in responses { if let submission = response.submission { told.append(submission) } }
           return told
         }
       }
-      let first = try await watch(after: "", for: .seconds(4))
+      // Both together are less than a transcription may take, also where everything takes sixteen times as long.
+      let first = try await watch(after: "", for: .seconds(4).withPatience)
       #expect(first.first?.stage == .received && first.last?.stage == .transcribing, "\(first.map(\.stage))")
       let place = try #require(first.last?.position)
-      #expect(try await watch(after: place, for: .seconds(4)).isEmpty, "nothing has changed")
+      #expect(try await watch(after: place, for: min(.seconds(4).withPatience, .seconds(20))).isEmpty, "nothing has changed")
       try await world.sandbox.control(.delete, "hold")
-      let rest = try await watch(after: place, for: .seconds(60))
+      let rest = try await watch(after: place, for: .seconds(60).withPatience)
       #expect(rest.last?.stage == .done)
       let offsets = (first + rest).compactMap { $0.position.split(separator: ":").last.flatMap { Int($0) } }
       #expect(offsets == Array(1...offsets.count), "every event once")
