@@ -103,8 +103,8 @@ public protocol ServerCall: AnyObject, Sendable {
 extension ServerCall {
   /// The value attached under `key`.
   public subscript<Key: CallValueKey>(key: Key.Type) -> Key.Value? {
-    get { values[key] }
-    set { updateValues { $0[key] = newValue } }
+    @inlinable get { values[key] }
+    @inlinable set { updateValues { $0[key] = newValue } }
   }
 
   /// Looks it up in ``metadata``.
