@@ -55,7 +55,7 @@ public struct CallContext: Sendable {
 
   /// The value that an interceptor attached under `key`.
   public subscript<Key: CallValueKey>(key: Key.Type) -> Key.Value? {
-    get { call[key] }
-    nonmutating set { call[key] = newValue }
+    @inlinable get { call.values[key] }
+    @inlinable nonmutating set { call.updateValues { $0[key] = newValue } }
   }
 }
