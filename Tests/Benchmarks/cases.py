@@ -167,8 +167,8 @@ def measure_loops(options, programs: Programs, raw: dict) -> list[dict]:
 def measure_reads(options, programs: Programs, raw: dict) -> list[dict]:
     """Client, server and database of both contestants have the same cores, which is all of them, and how busy those were is kept: a
     database that has to share its core with one contestant's client alone measures that client. The server has a loop for each core, as
-    services have by themselves. What is judged is loaded by a client as lean as pgbench is; beside it stands what h2load gets, which
-    takes twice the time for a call."""
+    services have by default. The client is as lean as pgbench; beside it stands the rate by h2load, which spends several times the CPU on
+    a call."""
     folder = subprocess.run("printf '%s\\n' /usr/lib/postgresql/*/bin | sort -V | tail -n 1", shell=True, check=True,
                             capture_output=True, text=True).stdout.strip()
     with servers.Database(core=None) as database, tempfile.NamedTemporaryFile("w", suffix=".sql") as script:

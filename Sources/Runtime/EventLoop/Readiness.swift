@@ -30,7 +30,7 @@ public final class DescriptorWatch {
   let descriptor: Int32
   let loop: EventLoop
   var handler: (any DescriptorHandler)?
-  /// What the kernel says of it: see ``Poller``.
+  /// The data of its events; see ``Poller``.
   var registration: UInt64 = 0
   /// What is being waited for.
   public private(set) var interest: Readiness

@@ -2,11 +2,10 @@
 // header into the table of header compression, `authorization` included, as the gRPC clients of Go and Java do: from a connection's
 // second call on a request's headers are a few bytes, so what is measured is the server's work on a call and not the spelling of a token.
 //
-//   unaryload --port N --path PATH --body FILE [--reply FILE] [--calls 100000] [--connections 10] [--streams 100]
+//   unaryload --port N --path PATH --body FILE --reply FILE [--calls 100000] [--connections 10] [--streams 100]
 //             [--header "NAME: VALUE"]...
 //
-// A FILE is a message. Each answer must be a 200 with status 0 that is the reply byte for byte, or an echo of the body where there is
-// none, or the program ends with 1 and says why.
+// A FILE is a message. Each answer must be a 200 with status 0 that is the reply byte for byte, or the program ends with 1 and says why.
 // Prints {"calls": N, "seconds": S}. Responses are unpacked by nghttp2's inflater.
 
 #include <arpa/inet.h>
@@ -253,9 +252,10 @@ int main(int count, char **arguments) {
     }
     else fail("unknown option", name);
   }
-  if (!port || !path || !body_file || stream_count * 2 > MOST_STREAMS) fail("--port, --path and --body are needed", NULL);
+  if (!port || !path || !body_file || !reply_file || stream_count * 2 > MOST_STREAMS)
+    fail("--port, --path, --body and --reply are needed", NULL);
   body_count = read_message(body_file, body);
-  reply_count = read_message(reply_file ? reply_file : body_file, reply);
+  reply_count = read_message(reply_file, reply);
   build_blocks(path, names, values, header_count);
 
   poller = epoll_create1(EPOLL_CLOEXEC);

@@ -55,6 +55,7 @@ public struct CallContext: Sendable {
 
   /// The value that an interceptor attached under `key`.
   public subscript<Key: CallValueKey>(key: Key.Type) -> Key.Value? {
+    // The call's own subscript, in place: calling it costs 80 instructions more.
     @inlinable get { call.values[key] }
     @inlinable nonmutating set { call.updateValues { $0[key] = newValue } }
   }

@@ -37,11 +37,11 @@ final class RPCServerCall: ServerCall, HTTP2StreamHandler, @unchecked Sendable {
   /// The query and the message of a call that came by GET.
   var getCall: (query: String, message: [UInt8])?
   var deadline: Deadline?
-  /// What interceptors have attached, from wherever they are. Many calls have a caller there, and nothing in ``shared``.
+  /// Values that interceptors have attached, on any thread. Many calls have a caller there, and nothing in ``shared``.
   let attached = Mutex(CallValues())
   /// Whether anything is in ``attached``: a call without needs no lock to know it.
   let hasValues = Atomic<Bool>(false)
-  /// What else handlers and interceptors set, from wherever they are.
+  /// Everything else that handlers and interceptors set, on any thread.
   struct Shared {
     var initialMetadata = Metadata()
     var trailingMetadata = Metadata()
