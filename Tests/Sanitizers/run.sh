@@ -32,21 +32,22 @@ say() { printf '%s\n' "sanitizers: $*"; }
 
 began=$SECONDS
 mkdir -p .local/logs "$scratch"
+# Linked into every program, before the libraries. A build looks at the names of what it is given alone: a change gets new ones.
+sources=Tests/Sanitizers/$([[ $kind == thread ]] && echo HandOvers || echo Exit)
+objects=$PWD/$scratch/linked-$(cat "$sources"/* | cksum | cut -d ' ' -f 1)
+mkdir -p "$objects"
+for source in "$sources"/*.c; do
+  object=$objects/$(basename "$source").o
+  clang -O1 -fPIC -Wall -Werror -c "$source" -o "$object"
+  linked+=(-Xlinker "$object")
+done
 if [[ $kind == thread ]]; then
-  # Linked into every program, before the libraries. A build looks at the names of what it is given alone: a change gets new ones.
-  hand_overs=$PWD/$scratch/hand-overs-$(cat Tests/Sanitizers/HandOvers/* | cksum | cut -d ' ' -f 1)
-  mkdir -p "$hand_overs"
-  for source in Tests/Sanitizers/HandOvers/*.c; do
-    object=$hand_overs/$(basename "$source").o
-    clang -O1 -fPIC -Wall -Werror -c "$source" -o "$object"
-    linked+=(-Xlinker "$object")
-  done
-  object=$hand_overs/checked-continuations.o
+  object=$objects/checked-continuations.o
   "${swift}c" -swift-version 6 -parse-as-library -warnings-as-errors -sanitize=thread -module-name HandOvers \
     -c Tests/Sanitizers/HandOvers/CheckedContinuations.swift -o "$object"
   linked+=(-Xlinker "$object")
-  flags+=("${linked[@]}")
 fi
+flags+=("${linked[@]}")
 say "building everything for the $kind sanitizer into $scratch"
 if ! "$swift" build --build-tests "${flags[@]}" >".local/logs/$kind-build.log" 2>&1 </dev/null; then
   grep -E 'error:' ".local/logs/$kind-build.log" | head -n 20 >&2
