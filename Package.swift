@@ -150,6 +150,7 @@ let package = Package(
     floor("Runtime/RPCInProcess", "RPCInProcess", ["MessagesCore", "RPC"]),
 
     // Platform
+    floor("Platform/Values", "Values"),
     floor("Platform/ErrorReasons", "ErrorReasons", ["RPC"]),
     floor("Platform/JOSE", "JOSE", ["JSON", "COpenSSL"], exclude: ["README.md"]),
     floor("Platform/Outbound", "Outbound", ["EventLoop", "CCurl", log], exclude: ["README.md"]),
@@ -157,9 +158,10 @@ let package = Package(
     floor("Platform/Subprocess", "Subprocess", ["EventLoop", "CShims"], exclude: ["README.md"]),
     floor("Platform/Audio", "Audio", ["EventLoop", "JOSE", "JSON", "Subprocess"], exclude: ["README.md"]),
     floor(
-      "Platform/PostgreSQL", "PostgreSQL", ["EventLoop", "CPostgreSQL", "CShims", "COpenSSL", log], exclude: ["README.md"]),
-    floor("Platform/Idempotency", "Idempotency", ["EventLoop", "PostgreSQL"], exclude: ["README.md"]),
-    floor("Platform/Limits", "Limits", ["EventLoop", "PostgreSQL"], exclude: ["README.md"]),
+      "Platform/PostgreSQL", "PostgreSQL", ["EventLoop", "CPostgreSQL", "CShims", "COpenSSL", "Values", log],
+      exclude: ["README.md"]),
+    floor("Platform/Idempotency", "Idempotency", ["EventLoop", "PostgreSQL", "Values"], exclude: ["README.md"]),
+    floor("Platform/Limits", "Limits", ["EventLoop", "PostgreSQL", "Values"], exclude: ["README.md"]),
     floor("Platform/Pages", "Pages", ["JOSE", "PostgreSQL"], exclude: ["README.md"]),
     floor(
       "Platform/Telemetry", "Telemetry",
@@ -169,13 +171,14 @@ let package = Package(
       [
         "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "RPCWire", "WellKnown", "MessagesCore", "MessagesWire", "JSON",
         "PostgreSQL", "Idempotency", "Limits", "Outbound", "Telemetry", "JOSE", "ErrorReasons", "CShims", "CNghttp2", "COpenSSL",
-        "CPostgreSQL", "CCurl", log, metrics, arguments,
+        "CPostgreSQL", "CCurl", "Values", log, metrics, arguments,
       ], exclude: ["README.md"]),
 
     floor(
-      "Platform/Blobs", "Blobs", ["EventLoop", "JOSE", "Outbound", "PostgreSQL", "RPC", "ServiceKit"], exclude: ["README.md"]),
+      "Platform/Blobs", "Blobs", ["EventLoop", "JOSE", "Outbound", "PostgreSQL", "RPC", "ServiceKit", "Values"],
+      exclude: ["README.md"]),
     floor(
-      "Platform/Jobs", "Jobs", ["EventLoop", "PostgreSQL", "ServiceKit", "Telemetry", log],
+      "Platform/Jobs", "Jobs", ["EventLoop", "PostgreSQL", "ServiceKit", "Telemetry", "Values", log],
       exclude: ["README.md"]),
 
     // API and providers
@@ -193,7 +196,7 @@ let package = Package(
         "PostgreSQL",
         "RPC",
         "RPCClient",
-        "Telemetry", "WellKnown", log,
+        "Telemetry", "WellKnown", "Values", log,
       ], exclude: ["README.md"]),
 
     floor(
@@ -206,28 +209,29 @@ let package = Package(
       exclude: ["README.md"]),
 
     // Services
-    floor("Services/Auth/Domain", "AuthDomain"),
+    floor("Services/Auth/Domain", "AuthDomain", ["Values"]),
     floor(
-      "Services/Auth/Store", "AuthStore", ["AuthDomain", "EventLoop", "Idempotency", "Jobs", "Limits", "Pages", "PostgreSQL"]),
+      "Services/Auth/Store", "AuthStore",
+      ["AuthDomain", "EventLoop", "Idempotency", "Jobs", "Limits", "Pages", "PostgreSQL", "Values"]),
     floor(
       "Services/Auth/API", "AuthAPI",
       [
         "AuthDomain", "AuthStore", "ParleyAPI", "ParleyProvider", "OpenID", "AppleProvider", "GoogleProvider",
         "RevenueCatProvider", "ServiceKit",
         "EventLoop", "Jobs", "RPC", "RPCServer", "MessagesCore",
-        "WellKnown", "JSON", "JOSE", "Limits", "Outbound", "Pages", "PostgreSQL", "Telemetry", "ErrorReasons", log,
+        "WellKnown", "JSON", "JOSE", "Limits", "Outbound", "Pages", "PostgreSQL", "Telemetry", "ErrorReasons", "Values", log,
       ]),
 
     floor("Services/Onboarding/Domain", "OnboardingDomain"),
     floor(
       "Services/Onboarding/Store", "OnboardingStore",
-      ["OnboardingDomain", "Idempotency", "Jobs", "Limits", "Pages", "PostgreSQL"]),
+      ["OnboardingDomain", "Idempotency", "Jobs", "Limits", "Pages", "PostgreSQL", "Values"]),
     floor(
       "Services/Onboarding/API", "OnboardingAPI",
       [
         "OnboardingDomain", "OnboardingStore", "ParleyAPI", "ParleyProvider", "OpenAIProvider", "ElevenLabsProvider", "OpenID",
         "Audio", "Blobs", "Multipart", "ServiceKit", "ErrorReasons", "EventLoop", "Idempotency", "Jobs", "JOSE", "JSON", "Limits",
-        "MessagesCore", "Outbound", "Pages", "PostgreSQL", "RPC", "RPCServer", "Telemetry", "WellKnown", log,
+        "MessagesCore", "Outbound", "Pages", "PostgreSQL", "RPC", "RPCServer", "Telemetry", "WellKnown", "Values", log,
       ]),
 
     // Client library
@@ -249,6 +253,7 @@ let package = Package(
       "parley-sandbox", at: "Sources/Executables/parley-sandbox",
       [
         "Blobs", "EventLoop", "HTTP2", "MessagesCore", "RPC", "RPCServer", "JOSE", "JSON", "Multipart", "Outbound", "PostgreSQL",
+        "Values",
         arguments,
       ], exclude: ["README.md"]),
     executable(
@@ -267,13 +272,13 @@ let package = Package(
       name: "TestSupport",
       dependencies: [
         "TestAPI", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore", "MessagesWire", "JSON", "PostgreSQL",
-        "CNghttp2", "COpenSSL", "CShims", log,
+        "CNghttp2", "COpenSSL", "CShims", "Values", log,
       ], path: "Tests/Support/TestSupport", swiftSettings: settings),
     .target(
       name: "DemoService",
       dependencies: [
         "ParleyAPI", "ParleyProvider", "ServiceKit", "TestAPI", "EventLoop", "Idempotency", "Limits", "MessagesCore",
-        "PostgreSQL", "RPC", "RPCServer",
+        "PostgreSQL", "RPC", "RPCServer", "Values",
       ],
       path: "Tests/Support/DemoService",
       swiftSettings: settings),
@@ -294,7 +299,7 @@ let package = Package(
     executable("demo-service", at: "Tests/Support/demo-service", ["DemoService", "ServiceKit"]),
     // What `make chaos` writes to.
     executable(
-      "ledger-service", at: "Tests/Chaos/ledger-service", ["TestAPI", "EventLoop", "PostgreSQL", "RPC", "ServiceKit"]),
+      "ledger-service", at: "Tests/Chaos/ledger-service", ["TestAPI", "EventLoop", "PostgreSQL", "RPC", "ServiceKit", "Values"]),
     executable("job-worker", at: "Tests/Chaos/job-worker", ["EventLoop", "Jobs", "PostgreSQL", "Telemetry", log]),
     executable(
       "bench-server", at: "Tests/Benchmarks/Server",
@@ -304,7 +309,7 @@ let package = Package(
       [
         "TestAPI", "ParleyProvider", "OpenID", "ServiceKit", "EventLoop", "HTTP2", "JOSE", "JSON", "Outbound", "PostgreSQL",
         "RPC",
-        "RPCServer", "Telemetry", log,
+        "RPCServer", "Telemetry", "Values", log,
       ]),
     executable(
       "bench-onboarding", at: "Tests/Benchmarks/Onboarding",
@@ -381,16 +386,16 @@ let package = Package(
       ], path: "Tests/Hostile", swiftSettings: settings),
     tests("Platform/JOSETests", ["JOSE", "JSON"]),
     tests(
-      "Platform/BlobsTests", ["Blobs", "EventLoop", "JOSE", "Outbound", "PostgreSQL", "ServiceKit", "TestSupport"]),
+      "Platform/BlobsTests", ["Blobs", "EventLoop", "JOSE", "Outbound", "PostgreSQL", "ServiceKit", "TestSupport", "Values"]),
     tests("Platform/MultipartTests", ["Multipart", "TestRandom"]),
     tests("Platform/SubprocessTests", ["Subprocess", "EventLoop", "TestSupport"]),
     tests("Platform/AudioTests", ["Audio", "EventLoop", "Subprocess", "TestRandom", "TestSandbox", "TestSupport"]),
     tests("Platform/OutboundTests", ["Outbound", "EventLoop", "HTTP2", "RPC", "RPCServer", "TestSupport", log]),
     tests(
       "Platform/JobsTests",
-      ["EventLoop", "Jobs", "PostgreSQL", "ServiceKit", "Telemetry", "TestSupport", log]),
-    tests("Platform/LimitsTests", ["Limits", "PostgreSQL", "EventLoop", "TestSupport", log]),
-    tests("Platform/PostgreSQLTests", ["PostgreSQL", "EventLoop", "TestSupport", log]),
+      ["EventLoop", "Jobs", "PostgreSQL", "ServiceKit", "Telemetry", "TestSupport", "Values", log]),
+    tests("Platform/LimitsTests", ["Limits", "PostgreSQL", "EventLoop", "TestSupport", "Values", log]),
+    tests("Platform/PostgreSQLTests", ["PostgreSQL", "EventLoop", "TestSupport", "Values", log]),
     tests(
       "Platform/TelemetryTests",
       [
@@ -403,7 +408,8 @@ let package = Package(
         "ServiceKit", "DemoService", "demo-service", "EventLoop", "HTTP2", "RPC", "RPCServer", "RPCClient", "MessagesCore",
         "MessagesWire", "Idempotency", "Limits",
         "WellKnown",
-        "Outbound", "PostgreSQL", "JOSE", "JSON", "Telemetry", "ErrorReasons", "TestAPI", "TestRandom", "TestSupport", log,
+        "Outbound", "PostgreSQL", "JOSE", "JSON", "Telemetry", "ErrorReasons", "TestAPI", "TestRandom", "TestSupport", "Values",
+        log,
       ]),
     tests(
       "Services/AuthTests",
@@ -413,7 +419,7 @@ let package = Package(
         "HTTP2",
         "WellKnown",
         "Limits", "Telemetry", "Jobs", "Pages", "TestSupport", "TestParley", "TestRandom", "DemoService", "ParleyProvider",
-        "TestAPI", log,
+        "TestAPI", "Values", log,
       ]),
     tests(
       "Services/OnboardingTests",
@@ -423,7 +429,7 @@ let package = Package(
         "HTTP2",
         "RPC", "RPCClient",
         "RPCServer", "PostgreSQL", "Outbound", "JOSE", "JSON", "MessagesCore", "WellKnown", "Jobs", "TestParley", "TestSandbox",
-        "TestSupport", "TestRandom", "parley-onboarding", "parley-sandbox", log,
+        "TestSupport", "TestRandom", "parley-onboarding", "parley-sandbox", "Values", log,
       ]),
     tests(
       "Providers/ParleyTests",
@@ -446,7 +452,7 @@ let package = Package(
         "Jobs", "Pages", "ParleyProvider", "TestAPI", "TestSupport", "DynamicMessages", "EventLoop", "HTTP2", "PostgreSQL",
         "RPCClient",
         "ServiceKit", "Telemetry",
-        "MessagesCore", "MessagesWire", "Outbound", "ParleyAPI", "RPC", "RPCServer", "WellKnown", log,
+        "MessagesCore", "MessagesWire", "Outbound", "ParleyAPI", "RPC", "RPCServer", "WellKnown", "Values", log,
       ]),
   ] + (isFuzzing ? [fuzzer] : [])
 )

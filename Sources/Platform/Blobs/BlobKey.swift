@@ -1,5 +1,5 @@
 internal import JOSE
-public import PostgreSQL
+public import Values
 
 /// The name of a blob: whose it is, and what is in it.
 ///

@@ -1,4 +1,4 @@
-public import PostgreSQL
+public import Values
 
 /// Where what people upload is kept: one name for each content of each person, never public.
 ///

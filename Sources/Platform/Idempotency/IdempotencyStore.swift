@@ -1,5 +1,6 @@
 internal import EventLoop
 public import PostgreSQL
+public import Values
 
 /// The answers to requests with keys, in the service's own schema.
 ///
@@ -13,7 +14,7 @@ public struct IdempotencyStore: Sendable {
     /// It was answered.
     case answered(StoredAnswer)
     /// It runs elsewhere, until then at most.
-    case running(until: Timestamp)
+    case running(until: Instant)
     /// The key belongs to another request.
     case reused
   }
@@ -44,7 +45,7 @@ public struct IdempotencyStore: Sendable {
   // MARK: One request
 
   /// Claims a request, or tells what has become of it.
-  public func claim(_ request: RequestClaim, at now: Timestamp) async throws(DatabaseError) -> Outcome {
+  public func claim(_ request: RequestClaim, at now: Instant) async throws(DatabaseError) -> Outcome {
     while true {
       let claim: UUID? = try await database.value(
         """
@@ -61,7 +62,7 @@ public struct IdempotencyStore: Sendable {
         returning claim
         """, deadline: deadline)
       if claim != nil { return .claimed }
-      let row: ([UInt8], Int16?, [UInt8]?, Timestamp)? = try await database.row(
+      let row: ([UInt8], Int16?, [UInt8]?, Instant)? = try await database.row(
         """
         select request_hash, status, answer, lease_until from \(fragment: schema).idempotency
         where user_id = \(request.userID) and method = \(request.method) and key = \(request.key)
@@ -113,7 +114,7 @@ public struct IdempotencyStore: Sendable {
   /// Removes the answers whose time is over, batch by batch. Several copies may sweep at once: rows in use are skipped.
   ///
   /// - Returns: How many were removed.
-  public func removeExpired(at now: Timestamp) async throws(DatabaseError) -> Int {
+  public func removeExpired(at now: Instant) async throws(DatabaseError) -> Int {
     try await database.sweep(
       """
       delete from \(fragment: schema).idempotency where (user_id, method, key) in (

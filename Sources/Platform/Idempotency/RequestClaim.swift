@@ -1,4 +1,4 @@
-public import PostgreSQL
+public import Values
 
 /// A request with a key of its own, and one run of it.
 public struct RequestClaim: Sendable, Hashable {
@@ -13,13 +13,13 @@ public struct RequestClaim: Sendable, Hashable {
   /// This run, and no other.
   public let run: UUID
   /// Until when the run is believed to be alive.
-  public let leaseUntil: Timestamp
+  public let leaseUntil: Instant
   /// Until when its answer is kept.
-  public let expiresAt: Timestamp
+  public let expiresAt: Instant
 
   /// A run of a request.
   public init(
-    userID: UUID, method: String, key: String, hash: [UInt8], run: UUID, leaseUntil: Timestamp, expiresAt: Timestamp
+    userID: UUID, method: String, key: String, hash: [UInt8], run: UUID, leaseUntil: Instant, expiresAt: Instant
   ) {
     (self.userID, self.method, self.key, self.hash, self.run) = (userID, method, key, hash, run)
     (self.leaseUntil, self.expiresAt) = (leaseUntil, expiresAt)

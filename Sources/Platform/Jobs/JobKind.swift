@@ -1,4 +1,4 @@
-public import PostgreSQL
+public import Values
 
 /// A kind of job: its name, what it carries, and how it is run. Declared once, used by whoever enqueues and by whoever handles.
 ///
@@ -60,7 +60,7 @@ public struct JobKind<Payload: Sendable>: Sendable {
   ///   - priority: In place of the kind's.
   /// - Throws: What the encoding throws.
   public func job(
-    _ payload: Payload, uniqueKey: String? = nil, user: UUID? = nil, notBefore: Timestamp? = nil, priority: JobPriority? = nil
+    _ payload: Payload, uniqueKey: String? = nil, user: UUID? = nil, notBefore: Instant? = nil, priority: JobPriority? = nil
   ) throws -> NewJob {
     NewJob(
       kind: name, version: version, queue: queue, priority: priority ?? self.priority, payload: try encode(payload),

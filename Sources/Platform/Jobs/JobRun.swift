@@ -1,6 +1,7 @@
 internal import EventLoop
 public import PostgreSQL
 internal import Synchronization
+public import Values
 
 /// One run of a job, as its handler sees it.
 ///
@@ -24,7 +25,7 @@ public final class JobRun: Sendable {
   /// Counts the claims of this job; a fencing token for whatever lies outside the database.
   public let lease: Int64
   /// When it was enqueued.
-  public let enqueuedAt: Timestamp
+  public let enqueuedAt: Instant
 
   private struct State {
     var steps: [String: [UInt8]]?

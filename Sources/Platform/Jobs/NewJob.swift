@@ -1,4 +1,4 @@
-public import PostgreSQL
+public import Values
 
 /// Who goes first. Within a priority it is the one that has been due the longest.
 public enum JobPriority: Int16, Sendable, Hashable, CaseIterable {
@@ -33,7 +33,7 @@ public struct NewJob: Sendable {
   /// Whose it is.
   public var user: UUID?
   /// When it may run at the earliest; nil: at once.
-  public var notBefore: Timestamp?
+  public var notBefore: Instant?
 
   /// The longest payload in bytes: what is larger belongs into a table or an object store.
   public static var longestPayload: Int { 1 << 20 }

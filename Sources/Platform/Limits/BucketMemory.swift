@@ -1,4 +1,4 @@
-internal import PostgreSQL
+internal import Values
 
 /// Buckets as this process last knew them, from whose upper half it takes without asking anybody.
 ///
@@ -25,7 +25,7 @@ struct BucketMemory {
   /// Takes a token, if that can be decided here.
   ///
   /// - Returns: The answer, or nil: the database has to say.
-  mutating func take(_ key: String, _ rate: BucketRate, at now: Timestamp) -> BucketAnswer? {
+  mutating func take(_ key: String, _ rate: BucketRate, at now: Instant) -> BucketAnswer? {
     var entry = remove(key) ?? Entry(bucket: TokenBucket(full: rate, at: now))
     defer { insert(key, entry) }
     _ = entry.bucket.take(0, of: rate, at: now)
@@ -45,7 +45,7 @@ struct BucketMemory {
   }
 
   /// What the database has answered holds from now on.
-  mutating func learn(_ key: String, _ answer: BucketAnswer, at now: Timestamp) {
+  mutating func learn(_ key: String, _ answer: BucketAnswer, at now: Instant) {
     var entry = remove(key) ?? Entry(bucket: TokenBucket(tokens: 0, refilledAt: now))
     entry.bucket = TokenBucket(tokens: Double(answer.remaining), refilledAt: now)
     insert(key, entry)

@@ -1,4 +1,5 @@
 public import PostgreSQL
+internal import Values
 
 /// Tokens of one rate that are taken by one statement, and what else in its transaction depends on them.
 ///
@@ -8,7 +9,7 @@ public struct BucketTakes: Sendable {
   private let store: RateLimitStore
   private let takes: [PreparedTake]
   private let rate: BucketRate
-  private let now: Timestamp
+  private let now: Instant
   /// Whose turn it is at its bucket: how many tokens it has to give for this take to get its own.
   private let turns: [Int]
 
@@ -43,7 +44,7 @@ public struct BucketTakes: Sendable {
   public func answers(_ result: QueryResult) throws(DatabaseError) -> [BucketAnswer] {
     var buckets: [String: (granted: Int, bucket: TokenBucket)] = [:]
     for index in 0..<result.count {
-      let (key, granted, tokens, touchedAt): (String, Int, Double, Timestamp) = try result[index].decode()
+      let (key, granted, tokens, touchedAt): (String, Int, Double, Instant) = try result[index].decode()
       buckets[key] = (granted, TokenBucket(tokens: tokens, refilledAt: touchedAt))
     }
     return zip(takes, turns).map { take, turn in
@@ -52,7 +53,7 @@ public struct BucketTakes: Sendable {
       let fullAt = bucket.full(of: rate)
       guard turn <= granted else {
         // However short the wait, it is one: what was refused now is not asked again now.
-        let until = max(bucket.refill(of: rate), Timestamp(microseconds: now.microseconds + 1))
+        let until = max(bucket.refill(of: rate), Instant(microseconds: now.microseconds + 1))
         store.remember(take.key, refusedUntil: until)
         return BucketAnswer(refusedUntil: until, remaining: 0, fullAt: fullAt)
       }
@@ -66,7 +67,7 @@ public struct PreparedTake: Sendable {
   let store: RateLimitStore
   let key: String
   let rate: BucketRate
-  let now: Timestamp
+  let now: Instant
   let count: Int
 
   /// The refusal that this process knows of; then nobody need be asked.

@@ -1,4 +1,5 @@
 internal import PostgreSQL
+internal import Values
 
 /// The sums of ``TokenBucket`` in SQL, atomic for each bucket.
 enum RateLimitStatement {
@@ -8,7 +9,7 @@ enum RateLimitStatement {
   /// `lead` ahead of the database's, and what another caller has left in a bucket counts no further either. Of a person whose account
   /// is gone there is no row, and none comes back.
   static func take(
-    _ keys: [String], asked: [Int32], _ rate: BucketRate, at now: Timestamp, lead: Duration?, in schema: StaticString,
+    _ keys: [String], asked: [Int32], _ rate: BucketRate, at now: Instant, lead: Duration?, in schema: StaticString,
     unlessGone isGone: RateLimitStore.GoneCondition? = nil
   ) -> Query {
     let burst = Double(rate.burst)

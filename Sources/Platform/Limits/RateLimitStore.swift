@@ -1,6 +1,7 @@
 public import EventLoop
 public import PostgreSQL
 internal import Synchronization
+public import Values
 
 /// Token buckets in the database, shared by all copies of the service.
 ///
@@ -67,7 +68,7 @@ public final class RateLimitStore: Sendable {
   ///   - rate: How it fills.
   ///   - now: The time.
   /// - Throws: ``PostgreSQL/DatabaseError`` when nobody can say.
-  public func take(_ key: String, _ rate: BucketRate, at now: Timestamp) async throws(DatabaseError) -> BucketAnswer {
+  public func take(_ key: String, _ rate: BucketRate, at now: Instant) async throws(DatabaseError) -> BucketAnswer {
     try await prepare(key, rate, at: now).send().answer
   }
 
@@ -75,7 +76,7 @@ public final class RateLimitStore: Sendable {
   /// bucket: for limits that would let the call pass if nobody could count.
   ///
   /// A caller of one process gets no more than with the other. One who is spread over several may get half a burst more from each.
-  public func takeFromMemory(_ key: String, _ rate: BucketRate, at now: Timestamp) async throws(DatabaseError) -> BucketAnswer {
+  public func takeFromMemory(_ key: String, _ rate: BucketRate, at now: Instant) async throws(DatabaseError) -> BucketAnswer {
     if let answer = memory.withLock({ $0.take(key, rate, at: now) }) { return answer }
     let untold = memory.withLock { $0.tell(key) }
     let answer = try await PreparedTake(store: self, key: key, rate: rate, now: now, count: untold + 1).send().answer
@@ -84,19 +85,19 @@ public final class RateLimitStore: Sendable {
   }
 
   /// A token that is taken together with what depends on it; the same parameters as of ``take(_:_:at:)``.
-  public func prepare(_ key: String, _ rate: BucketRate, at now: Timestamp) -> PreparedTake {
+  public func prepare(_ key: String, _ rate: BucketRate, at now: Instant) -> PreparedTake {
     PreparedTake(store: self, key: key, rate: rate, now: now, count: 1)
   }
 
   // MARK: Internals
 
-  func refusal(of key: String, _ rate: BucketRate, at now: Timestamp) -> BucketAnswer? {
+  func refusal(of key: String, _ rate: BucketRate, at now: Instant) -> BucketAnswer? {
     refusals.withLock { $0.refusal(of: key, at: now) }.map { BucketAnswer(refusedUntil: $0, rate) }
   }
 
-  func remember(_ key: String, refusedUntil until: Timestamp) { refusals.withLock { $0.remember(key, until: until) } }
+  func remember(_ key: String, refusedUntil until: Instant) { refusals.withLock { $0.remember(key, until: until) } }
 
-  func statement(_ keys: [String], asked: [Int32], _ rate: BucketRate, at now: Timestamp) -> Query {
+  func statement(_ keys: [String], asked: [Int32], _ rate: BucketRate, at now: Instant) -> Query {
     RateLimitStatement.take(
       keys, asked: asked, rate, at: now, lead: database.configuration.clockLead, in: schema, unlessGone: isGone)
   }

@@ -1,4 +1,5 @@
 public import PostgreSQL
+public import Values
 
 /// Removes the buckets that nobody has asked for a long time: they are full again, so nothing is lost.
 public struct RateLimitSweep: Sendable {
@@ -27,7 +28,7 @@ public struct RateLimitSweep: Sendable {
   /// skipped. A clock that is ahead of the database's removes none that is not idle by that one.
   ///
   /// - Returns: How many were removed.
-  public func remove(idleFor idle: Duration, at now: Timestamp) async throws(DatabaseError) -> Int {
+  public func remove(idleFor idle: Duration, at now: Instant) async throws(DatabaseError) -> Int {
     let time = RateLimitStatement.capped("\(now)", database.configuration.clockLead)
     let limit: Query = "\(part: time) - make_interval(secs => \(idle / .seconds(1)))"
     return try await database.sweep(

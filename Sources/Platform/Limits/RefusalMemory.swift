@@ -1,4 +1,4 @@
-public import PostgreSQL
+public import Values
 
 /// Refusals that still hold, so that a flood of calls that will be refused anyway is not asked about each time.
 ///
@@ -6,8 +6,8 @@ public import PostgreSQL
 /// what is used moves to the younger one, and the older one is dropped whole.
 public struct RefusalMemory<Key: Hashable & Sendable>: Sendable {
   private let halfCapacity: Int
-  private var young: [Key: Timestamp] = [:]
-  private var old: [Key: Timestamp] = [:]
+  private var young: [Key: Instant] = [:]
+  private var old: [Key: Instant] = [:]
 
   /// A memory for at most `capacity` refusals.
   public init(capacity: Int) { halfCapacity = max(1, capacity / 2) }
@@ -16,7 +16,7 @@ public struct RefusalMemory<Key: Hashable & Sendable>: Sendable {
   public var count: Int { young.count + old.count }
 
   /// Until when calls under `key` are refused, if that is known and still to come.
-  public mutating func refusal(of key: Key, at now: Timestamp) -> Timestamp? {
+  public mutating func refusal(of key: Key, at now: Instant) -> Instant? {
     if let until = young[key] { return until > now ? until : forget(key) }
     guard let until = old.removeValue(forKey: key), until > now else { return nil }
     insert(key, until)
@@ -24,17 +24,17 @@ public struct RefusalMemory<Key: Hashable & Sendable>: Sendable {
   }
 
   /// Remembers that calls under `key` are refused until then.
-  public mutating func remember(_ key: Key, until: Timestamp) {
+  public mutating func remember(_ key: Key, until: Instant) {
     old.removeValue(forKey: key)
     insert(key, until)
   }
 
-  private mutating func insert(_ key: Key, _ until: Timestamp) {
+  private mutating func insert(_ key: Key, _ until: Instant) {
     if young[key] == nil, young.count >= halfCapacity { (old, young) = (young, [:]) }
     young[key] = until
   }
 
-  private mutating func forget(_ key: Key) -> Timestamp? {
+  private mutating func forget(_ key: Key) -> Instant? {
     young.removeValue(forKey: key)
     return nil
   }

@@ -1,4 +1,4 @@
-public import PostgreSQL
+public import Values
 
 /// The arithmetic of a token bucket.
 ///
@@ -11,16 +11,16 @@ public struct TokenBucket: Sendable, Hashable {
   /// What is in the bucket at ``refilledAt``.
   public private(set) var tokens: Double
   /// When ``tokens`` was true.
-  public private(set) var refilledAt: Timestamp
+  public private(set) var refilledAt: Instant
 
   /// A bucket as it was found.
-  public init(tokens: Double, refilledAt: Timestamp) {
+  public init(tokens: Double, refilledAt: Instant) {
     self.tokens = tokens
     self.refilledAt = refilledAt
   }
 
   /// A new bucket: full.
-  public init(full rate: BucketRate, at now: Timestamp) { self.init(tokens: Double(rate.burst), refilledAt: now) }
+  public init(full rate: BucketRate, at now: Instant) { self.init(tokens: Double(rate.burst), refilledAt: now) }
 
   /// How many whole tokens there are.
   public var wholeTokens: Int { Int((tokens + Self.rounding).rounded(.down)) }
@@ -30,7 +30,7 @@ public struct TokenBucket: Sendable, Hashable {
   /// A clock that goes back adds nothing and takes nothing away.
   ///
   /// - Returns: How many were taken.
-  public mutating func take(_ count: Int, of rate: BucketRate, at now: Timestamp) -> Int {
+  public mutating func take(_ count: Int, of rate: BucketRate, at now: Instant) -> Int {
     let elapsed = max(0, Double(now.microseconds - refilledAt.microseconds) / 1_000_000)
     let level = min(Double(rate.burst), tokens + elapsed * rate.perSecond)
     let taken = min(count, Int((level + Self.rounding).rounded(.down)))
@@ -40,14 +40,14 @@ public struct TokenBucket: Sendable, Hashable {
   }
 
   /// When one token will be there.
-  public func refill(of rate: BucketRate) -> Timestamp { moment(of: 1, rate) }
+  public func refill(of rate: BucketRate) -> Instant { moment(of: 1, rate) }
 
   /// When it will be full.
-  public func full(of rate: BucketRate) -> Timestamp { moment(of: Double(rate.burst), rate) }
+  public func full(of rate: BucketRate) -> Instant { moment(of: Double(rate.burst), rate) }
 
-  private func moment(of level: Double, _ rate: BucketRate) -> Timestamp {
+  private func moment(of level: Double, _ rate: BucketRate) -> Instant {
     let missing = level - Self.rounding - tokens
     guard missing > 0 else { return refilledAt }
-    return Timestamp(microseconds: refilledAt.microseconds + Int64((missing / rate.perSecond * 1_000_000).rounded(.up)))
+    return Instant(microseconds: refilledAt.microseconds + Int64((missing / rate.perSecond * 1_000_000).rounded(.up)))
   }
 }

@@ -1,5 +1,6 @@
 public import EventLoop
 internal import Synchronization
+internal import Values
 
 /// How strictly concurrent transactions are kept apart.
 public enum Isolation: Sendable, Hashable {

@@ -13,6 +13,7 @@ import RPCServer
 import ServiceKit
 import Telemetry
 import TestAPI
+import Values
 
 /// What `auth_session_check` measures: the echo of ``BenchServer``, to people with sessions only. Keys and revocations are held as in
 /// every service; they come from this process, since none of them is fetched in a call.

@@ -2,6 +2,7 @@ internal import EventLoop
 internal import PostgreSQL
 internal import RPC
 internal import TestAPI
+internal import Values
 
 /// The ledger over gRPC. What the database throws is mapped by the interceptor that every service has.
 struct LedgerHandlers: TestAPI.LedgerService.Handlers {

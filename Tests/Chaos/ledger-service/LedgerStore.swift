@@ -1,6 +1,7 @@
 internal import EventLoop
 internal import PostgreSQL
 internal import TestAPI
+internal import Values
 
 /// The only SQL of the ledger.
 struct LedgerStore: Sendable {

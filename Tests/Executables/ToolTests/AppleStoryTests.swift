@@ -16,6 +16,7 @@ import ServiceKit
 import Telemetry
 import TestSupport
 import Testing
+import Values
 
 @testable import AuthAPI
 
@@ -132,7 +133,7 @@ private struct AppleStory: Sendable {
     return try await AppleGrants(
       store: ProviderGrantStore(database), tokens: tokens, sealing: try SealingKeys(parsing: Self.sealing),
       lease: .seconds(60), log: Self.silent, metrics: PrometheusRegistry(),
-      now: { Moment(microseconds: Timestamp.now().microseconds) }
+      now: { Instant.now() }
     ).revokeGrants(of: user)
   }
 

@@ -9,6 +9,7 @@ import Synchronization
 import Telemetry
 import TestSupport
 import Testing
+import Values
 
 @testable import parley
 
@@ -38,7 +39,7 @@ import Testing
   }
 
   /// Has a worker work until a job is dead.
-  private static func work(_ handlers: JobHandlers, _ jobs: PostgreSQLJobs, untilDead id: PostgreSQL.UUID) async throws {
+  private static func work(_ handlers: JobHandlers, _ jobs: PostgreSQLJobs, untilDead id: Values.UUID) async throws {
     let working = Task { try await jobs.work(handlers) }
     let seen = await Result.of { try await eventually { try await jobs.queue.job(id)?.state == .dead } }
     working.cancel()
@@ -52,7 +53,7 @@ import Testing
   }
 
   /// What a job carries is corrected from a file, which is looked into before anything is asked.
-  private func correct(_ id: PostgreSQL.UUID, _ jobs: PostgreSQLJobs, _ target: OperatorPlace) async throws {
+  private func correct(_ id: Values.UUID, _ jobs: PostgreSQLJobs, _ target: OperatorPlace) async throws {
     let folder = try ScratchFolder()
     func write(_ name: String, _ bytes: [UInt8]) throws {
       try Data(bytes).write(to: URL(fileURLWithPath: "\(folder.path)/\(name)"))
@@ -109,12 +110,12 @@ import Testing
       for part in ["mail.send", "unique key", "ana", "3 bytes", "render,", "permanent", "1 of 1"] {
         #expect(shown.output.contains(part), "\(part)")
       }
-      #expect(try await parley(target, "show", "\(PostgreSQL.UUID.v7())").status == 1)
+      #expect(try await parley(target, "show", "\(Values.UUID.v7())").status == 1)
       #expect(try await parley(target, "show", "nonsense").status == 1)
 
       #expect(try await parley(target, "retry", "\(id)").output == "runs as soon as a worker has room\n")
       #expect(try await jobs.queue.job(id)?.state == .ready)
-      #expect(try await parley(target, "retry", "\(PostgreSQL.UUID.v7())").status == 1)
+      #expect(try await parley(target, "retry", "\(Values.UUID.v7())").status == 1)
 
       try await correct(id, jobs, target)
 

@@ -6,6 +6,7 @@ import PostgreSQL
 import Synchronization
 import TestSupport
 import Testing
+import Values
 
 @testable import parley_sandbox
 
@@ -19,7 +20,7 @@ import Testing
       S3Configuration(
         endpoint: running.url, bucket: S3StandIn.bucket, region: S3StandIn.region,
         credentials: .init(accessKey: S3StandIn.credentials.accessKey, secretKey: secret)))
-    return S3BlobStore(configuration, over: running.http) { time ?? Timestamp.now().seconds + skew }
+    return S3BlobStore(configuration, over: running.http) { time ?? Instant.now().seconds + skew }
   }
 
   private static func key(_ bytes: [UInt8]) throws -> BlobKey {
@@ -141,7 +142,7 @@ import Testing
       let path = "/\(S3StandIn.bucket)/\(key)"
       let wanted = SignatureV4.Request("PUT", host: host, path: [S3StandIn.bucket, key.description])
       var request = HTTPRequest(.put, running.url + path, body: [2])
-      for field in signature.headers(wanted, payload: key.hexadecimal, at: Timestamp.now().seconds) {
+      for field in signature.headers(wanted, payload: key.hexadecimal, at: Instant.now().seconds) {
         request.headers.add(field.name, field.value)
       }
       let response = try await running.send(request)

@@ -1,6 +1,7 @@
 import Blobs
 import PostgreSQL
 import Testing
+import Values
 
 @Suite("Names of blobs") struct BlobKeyTests {
   private static let owner = "0193a2f4-7d3c-7b1e-8c2d-1234567890ab"

@@ -5,6 +5,7 @@ import PostgreSQL
 import ServiceKit
 import TestSupport
 import Testing
+import Values
 
 @Suite("Settings of blobs") struct BlobKeysTests {
   private static let bucket = [

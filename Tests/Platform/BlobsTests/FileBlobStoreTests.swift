@@ -5,6 +5,7 @@ import PostgreSQL
 import Synchronization
 import TestSupport
 import Testing
+import Values
 
 @Suite("Blobs in files") struct FileBlobStoreTests {
   private struct Broken: Error {}

@@ -4,6 +4,7 @@ import PostgreSQL
 import Synchronization
 import TestSupport
 import Testing
+import Values
 
 @Suite("Administration")
 struct AdministrationTests {

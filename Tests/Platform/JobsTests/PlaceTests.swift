@@ -3,6 +3,7 @@ import PostgreSQL
 import Synchronization
 import TestSupport
 import Testing
+import Values
 
 @testable import Jobs
 

@@ -3,6 +3,7 @@ import PostgreSQL
 import Synchronization
 import TestSupport
 import Testing
+import Values
 
 @testable import Jobs
 
@@ -20,7 +21,7 @@ struct ScheduleTests {
   }
 
   /// The occurrences that a schedule has between two moments, by asking when it says that there is one.
-  private func occurrences(_ schedule: JobSchedule, _ test: TestQueue, until end: Timestamp) async throws -> [String] {
+  private func occurrences(_ schedule: JobSchedule, _ test: TestQueue, until end: Instant) async throws -> [String] {
     while let next = try await test.queue.enqueueDue(schedule), next <= end {
       test.clock.advance(by: next.duration(since: test.clock.now))
     }
@@ -46,10 +47,10 @@ struct ScheduleTests {
     pattern: String, gap: JobSchedule.Gap, overlap: JobSchedule.Overlap, from: Int64, expected: [Int64]
   ) async throws {
     try await TestQueue.with { (test: TestQueue) async throws -> Void in
-      test.clock.advance(by: Timestamp(seconds: from).duration(since: test.clock.now))
+      test.clock.advance(by: Instant(seconds: from).duration(since: test.clock.now))
       let found = try await occurrences(
-        schedule(pattern, gap: gap, overlap: overlap), test, until: Timestamp(seconds: expected.last ?? 0))
-      #expect(found == expected.map { "\(Timestamp(seconds: $0))" })
+        schedule(pattern, gap: gap, overlap: overlap), test, until: Instant(seconds: expected.last ?? 0))
+      #expect(found == expected.map { "\(Instant(seconds: $0))" })
     }
   }
 

@@ -1,12 +1,13 @@
 import PostgreSQL
 import Testing
+import Values
 
 @testable import Limits
 
 @Suite("Buckets in memory")
 struct BucketMemoryTests {
   private static let rate = BucketRate(perMinute: 60, burst: 10)
-  private static let start = Timestamp(seconds: 1_800_000_000)
+  private static let start = Instant(seconds: 1_800_000_000)
 
   @Test("The upper half is taken here, and what has flown back is told to nobody (PF-10)")
   func half() {

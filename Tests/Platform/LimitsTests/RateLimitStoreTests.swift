@@ -3,11 +3,12 @@ import Limits
 import PostgreSQL
 import TestSupport
 import Testing
+import Values
 
 @Suite("Limits in the database", .serialized)
 struct RateLimitStoreTests {
   private static let limit = BucketRate(perMinute: 60, burst: 30)
-  private static let start = Timestamp(seconds: 1_800_000_000)
+  private static let start = Instant(seconds: 1_800_000_000)
 
   /// A schema with buckets, as the serving role sees it.
   private static func withStore(
@@ -159,16 +160,16 @@ struct RateLimitStoreTests {
   )
   func clockAhead() async throws {
     try await Self.withStore({ _ in }) { database, group in
-      let now: Timestamp = try #require(try await database.value("select clock_timestamp()"))
+      let now: Instant = try #require(try await database.value("select clock_timestamp()"))
       let year = Duration.seconds(365 * 86_400)
       var passed = 0
       for _ in 0..<100 where try await Self.store(database, group).take("a", Self.limit, at: now.advanced(by: year)).isAllowed {
         passed += 1
       }
       // What comes back meanwhile by the database's clock is a token a second.
-      let elapsed = try await database.value("select clock_timestamp()", as: Timestamp.self)?.duration(since: now) ?? .zero
+      let elapsed = try await database.value("select clock_timestamp()", as: Instant.self)?.duration(since: now) ?? .zero
       #expect(passed >= 30 && passed <= 31 + Int(elapsed / .seconds(1)), "\(passed) of a burst of 30")
-      let touched: Timestamp = try #require(try await database.value("select touched_at from limited.rate_limit"))
+      let touched: Instant = try #require(try await database.value("select touched_at from limited.rate_limit"))
       #expect(touched < now.advanced(by: .seconds(3_600)))
     }
   }
@@ -181,9 +182,9 @@ struct RateLimitStoreTests {
         insert into limited.rate_limit (key, tokens, touched_at, asked, granted)
         values ('a', 0, now() + interval '1 year', 1, 0), ('b', 0, now(), 1, 0)
         """)
-      let now: Timestamp = try #require(try await database.value("select clock_timestamp()"))
+      let now: Instant = try #require(try await database.value("select clock_timestamp()"))
       #expect(try await !Self.store(database, group).take("a", Self.limit, at: now).isAllowed)
-      let touched: Timestamp = try #require(try await database.value("select touched_at from limited.rate_limit where key = 'a'"))
+      let touched: Instant = try #require(try await database.value("select touched_at from limited.rate_limit where key = 'a'"))
       #expect(touched < now.advanced(by: .seconds(3_600)))
       let sweep = RateLimitSweep(schema: "limited", database)
       #expect(try await sweep.remove(idleFor: .seconds(86_400), at: now.advanced(by: .seconds(365 * 86_400))) == 0)

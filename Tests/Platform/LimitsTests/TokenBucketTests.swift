@@ -1,11 +1,12 @@
 import Limits
 import PostgreSQL
 import Testing
+import Values
 
 @Suite("Token buckets")
 struct TokenBucketTests {
   private static let limit = BucketRate(perMinute: 60, burst: 30)
-  private static let start = Timestamp(seconds: 1_800_000_000)
+  private static let start = Instant(seconds: 1_800_000_000)
 
   @Test("B-16: a new bucket holds its burst and not one more")
   func burst() {

@@ -1,6 +1,7 @@
 import PostgreSQL
 import TestSupport
 import Testing
+import Values
 
 @Suite("Migrations")
 struct MigrationTests {

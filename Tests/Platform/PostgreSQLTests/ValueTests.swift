@@ -1,6 +1,7 @@
 import PostgreSQL
 import TestSupport
 import Testing
+import Values
 
 @Suite("Values as parameters and columns")
 struct ValueTests {
@@ -41,8 +42,8 @@ struct ValueTests {
           ], on: database)
         try await roundTrip(
           [
-            (Timestamp(microseconds: 0), "1970-01-01 00:00:00+00"),
-            (Timestamp(microseconds: 946_684_799_999_999), "1999-12-31 23:59:59.999999+00"),
+            (Instant(microseconds: 0), "1970-01-01 00:00:00+00"),
+            (Instant(microseconds: 946_684_799_999_999), "1999-12-31 23:59:59.999999+00"),
             (.distantFuture, "infinity"), (.distantPast, "-infinity"),
           ], on: database)
         try await roundTrip([(JSONB(#"{"a": [1, null]}"#), #"{"a": [1, null]}"#)], on: database)
@@ -92,8 +93,8 @@ struct ValueTests {
 
   @Test("UUIDs of version 7 sort by time, carry version and variant, and survive their text")
   func uuids() {
-    let early = UUID.v7(at: Timestamp(microseconds: 1_700_000_000_000_001))
-    let late = UUID.v7(at: Timestamp(microseconds: 1_700_000_000_000_500))
+    let early = UUID.v7(at: Instant(microseconds: 1_700_000_000_000_001))
+    let late = UUID.v7(at: Instant(microseconds: 1_700_000_000_000_500))
     #expect(early < late && early.high >> 12 & 15 == 7 && early.low >> 62 == 2)
     #expect(early.high >> 16 == 1_700_000_000_000)
     #expect(
@@ -111,8 +112,8 @@ struct ValueTests {
       (4_107_542_399_999_999, "2100-02-28T23:59:59.999999Z"), (.max, "infinity"),
     ])
   func timestamps(microseconds: Int64, text: String) {
-    #expect(Timestamp(microseconds: microseconds).description == text)
-    #expect(Timestamp(microseconds: .max - 1).advanced(by: .seconds(1)) == .distantFuture)
-    #expect(Timestamp(seconds: 1).advanced(by: .milliseconds(-1500)).microseconds == -500_000)
+    #expect(Instant(microseconds: microseconds).description == text)
+    #expect(Instant(microseconds: .max - 1).advanced(by: .seconds(1)) == .distantFuture)
+    #expect(Instant(seconds: 1).advanced(by: .milliseconds(-1500)).microseconds == -500_000)
   }
 }

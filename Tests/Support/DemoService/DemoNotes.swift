@@ -1,7 +1,7 @@
 internal import Glibc
-internal import PostgreSQL
 internal import RPC
 internal import ServiceKit
+internal import Values
 
 /// What the demo keeps of people: notes, each a file `<folder>/<user>/<name>`.
 ///

@@ -7,6 +7,7 @@ public import RPC
 internal import RPCServer
 public import ServiceKit
 internal import TestAPI
+internal import Values
 
 /// The smallest service that has everything a service can have but a database, for tests of what surrounds services.
 public struct DemoService: Service {

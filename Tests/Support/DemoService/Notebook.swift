@@ -5,6 +5,7 @@ public import PostgreSQL
 public import RPC
 public import ServiceKit
 internal import TestAPI
+internal import Values
 
 /// A service as others are written: what its methods' options ask for stands on two tables and one line of `build`.
 public struct Notebook: Service {

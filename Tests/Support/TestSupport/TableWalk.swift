@@ -1,4 +1,5 @@
 public import PostgreSQL
+public import Values
 
 /// Looks at every table and column of a schema, whatever their names: what is declared of them, what they hold of a person, and what of that
 /// is still there later.

@@ -1,6 +1,7 @@
 public import EventLoop
 public import Logging
 public import PostgreSQL
+internal import Values
 
 /// A fresh, empty database of a test's own, dropped when the test is done with it.
 public struct TestDatabase: Sendable {

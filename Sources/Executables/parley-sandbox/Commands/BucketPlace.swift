@@ -7,6 +7,7 @@ import JOSE
 import Outbound
 import PostgreSQL
 import Synchronization
+internal import Values
 
 /// Where a bucket is, as options.
 struct BucketPlace: ParsableArguments {

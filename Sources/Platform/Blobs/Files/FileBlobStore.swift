@@ -1,5 +1,6 @@
 public import EventLoop
 public import PostgreSQL
+public import Values
 
 /// Blobs as files of this machine: what a service starts with before it has a bucket, for one copy of it, or several on one file system.
 ///

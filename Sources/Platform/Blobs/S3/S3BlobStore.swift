@@ -1,7 +1,8 @@
 internal import JOSE
 public import Outbound
-public import PostgreSQL
+internal import PostgreSQL
 internal import Synchronization
+public import Values
 
 /// Blobs in a bucket of S3 or whatever speaks like it: R2, Ceph, MinIO.
 ///

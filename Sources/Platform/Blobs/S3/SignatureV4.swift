@@ -1,6 +1,6 @@
 internal import JOSE
-internal import PostgreSQL
 internal import RPC
+internal import Values
 
 /// AWS Signature Version 4 for S3 and what speaks like it, as the service's reference describes it.
 ///
@@ -170,6 +170,6 @@ public struct SignatureV4: Sendable {
 
   /// `20260102T030405Z`.
   static func time(_ unixSeconds: Int64) -> String {
-    Timestamp(microseconds: unixSeconds * 1_000_000).description.prefix(19).filter { $0 != "-" && $0 != ":" } + "Z"
+    Instant(microseconds: unixSeconds * 1_000_000).description.prefix(19).filter { $0 != "-" && $0 != ":" } + "Z"
   }
 }

@@ -1,4 +1,5 @@
 internal import PostgreSQL
+internal import Values
 
 /// A job that this process has just leased.
 struct ClaimedJob: RowDecodable, Sendable {
@@ -10,9 +11,9 @@ struct ClaimedJob: RowDecodable, Sendable {
   let attempt: Int
   let maximumAttempts: Int
   let lease: Int64
-  let enqueuedAt: Timestamp
+  let enqueuedAt: Instant
   /// When it became due, or its last lease ended.
-  let dueAt: Timestamp
+  let dueAt: Instant
   /// How many steps are finished.
   let steps: Int
 

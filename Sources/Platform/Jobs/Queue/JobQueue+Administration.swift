@@ -1,4 +1,5 @@
 public import PostgreSQL
+public import Values
 
 /// Which jobs an operator means; what is nil is no condition.
 public struct JobFilter: Sendable, Hashable {
@@ -81,8 +82,8 @@ extension JobQueue {
   }
 
   /// The finished steps of a job, in the order in which they were finished.
-  public func finishedSteps(of id: UUID) async throws(DatabaseError) -> [(name: String, at: Timestamp)] {
-    let rows: [(String, Timestamp)] = try await database.rows(
+  public func finishedSteps(of id: UUID) async throws(DatabaseError) -> [(name: String, at: Instant)] {
+    let rows: [(String, Instant)] = try await database.rows(
       "select name, finished_at from \(fragment: schema).job_step where job_id = \(id) order by finished_at, name")
     return rows.map { (name: $0.0, at: $0.1) }
   }

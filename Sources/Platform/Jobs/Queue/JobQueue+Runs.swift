@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import PostgreSQL
+internal import Values
 
 extension JobQueue {
   /// What became of a run that failed.

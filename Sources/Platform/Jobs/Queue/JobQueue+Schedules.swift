@@ -1,4 +1,5 @@
 internal import PostgreSQL
+internal import Values
 
 extension JobQueue {
   /// How many times of a pattern are looked at by one statement.
@@ -9,7 +10,7 @@ extension JobQueue {
   /// Enqueues the latest occurrence of a schedule that is due and has not been, if there is one.
   ///
   /// - Returns: When to ask again: the next occurrence; nil when there is none.
-  func enqueueDue(_ schedule: JobSchedule) async throws -> Timestamp? {
+  func enqueueDue(_ schedule: JobSchedule) async throws -> Instant? {
     let now = now()
     return try await database.transaction { transaction in
       try await transaction.execute(
@@ -17,7 +18,7 @@ extension JobQueue {
         insert into \(fragment: schema).job_schedule (name, settled_until) values (\(schedule.name), \(now)) on conflict do nothing
         """)
       let earliest = now.advanced(by: .zero - schedule.catchUp)
-      let row: (Timestamp, Int64)? = try await transaction.row(
+      let row: (Instant, Int64)? = try await transaction.row(
         """
         select settled_until,
           floor(extract(epoch from greatest(settled_until, \(earliest)) at time zone \(schedule.zone)::text) / 60)::bigint
@@ -37,19 +38,19 @@ extension JobQueue {
 
   /// The latest occurrence after one moment and up to another, and the first one after that.
   private func occurrences(
-    of schedule: JobSchedule, after from: Timestamp, around now: Timestamp, wall: Int64, in transaction: Transaction
-  ) async throws -> (due: Timestamp?, next: Timestamp?) {
-    var due: Timestamp?
+    of schedule: JobSchedule, after from: Instant, around now: Instant, wall: Int64, in transaction: Transaction
+  ) async throws -> (due: Instant?, next: Instant?) {
+    var due: Instant?
     var start = wall - Self.longestShift
     while true {
       let times = schedule.pattern.times(from: start, atMost: Self.batch)
-      let rows: [([Timestamp], Bool)] = try await transaction.rows(
+      let rows: [([Instant], Bool)] = try await transaction.rows(
         """
         select m.moments, m.is_gap from \(fragment: schema).job_moments(
           array(select to_timestamp(t * 60) at time zone 'UTC' from unnest(\(times)::bigint[]) with ordinality as w(t, place) order by place),
           \(schedule.zone)::text) as m
         """)
-      var next: Timestamp?
+      var next: Instant?
       for (shown, isGap) in rows {
         for moment in schedule.moments(shown, isGap: isGap) {
           if moment > now {

@@ -1,5 +1,6 @@
 internal import EventLoop
 public import PostgreSQL
+public import Values
 
 /// The queue in one schema of a database: the statements that call its SQL functions.
 ///
@@ -7,7 +8,7 @@ public import PostgreSQL
 public struct JobQueue: Sendable {
   let schema: StaticString
   let database: Database
-  let now: @Sendable () -> Timestamp
+  let now: @Sendable () -> Instant
 
   /// The queue of a schema that has had ``JobsMigration/create(schema:role:)``.
   ///
@@ -15,7 +16,7 @@ public struct JobQueue: Sendable {
   ///   - schema: The schema of the service.
   ///   - database: The service's database, as its serving role.
   ///   - now: The time of day.
-  public init(schema: StaticString, _ database: Database, now: @escaping @Sendable () -> Timestamp) {
+  public init(schema: StaticString, _ database: Database, now: @escaping @Sendable () -> Instant) {
     self.schema = schema
     self.database = database
     self.now = now
@@ -43,7 +44,7 @@ public struct JobQueue: Sendable {
     transaction.add(enqueueing(jobs, as: jobs.map { $0.id ?? .v7(at: now) }, at: now))
   }
 
-  private func enqueueing(_ jobs: [NewJob], as ids: [UUID], at now: Timestamp) -> Query {
+  private func enqueueing(_ jobs: [NewJob], as ids: [UUID], at now: Instant) -> Query {
     """
     select proposed, existing from \(fragment: schema).job_enqueue(\(now), \(ids), \(jobs.map(\.queue)), \(jobs.map(\.kind)),
       \(jobs.map { Int32($0.version) }), \(jobs.map(\.priority.rawValue)), \(jobs.map { $0.uniqueKey ?? "" }),

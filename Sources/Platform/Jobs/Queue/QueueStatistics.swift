@@ -1,4 +1,5 @@
 public import PostgreSQL
+public import Values
 
 /// What a queue holds.
 public struct QueueStatistics: Sendable, Hashable, RowDecodable {
@@ -15,7 +16,7 @@ public struct QueueStatistics: Sendable, Hashable, RowDecodable {
   /// Jobs of kinds that no worker has ever handled: they wait for one that does.
   public let held: Int
   /// Since when the oldest of those ready is due.
-  public let oldestDueAt: Timestamp?
+  public let oldestDueAt: Instant?
   /// Whether an operator has paused it.
   public let isPaused: Bool
 

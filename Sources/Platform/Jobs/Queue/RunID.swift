@@ -1,4 +1,4 @@
-internal import PostgreSQL
+internal import Values
 
 /// One run of one job: two runs of a job differ by their lease.
 struct RunID: Hashable, Sendable {

@@ -1,4 +1,5 @@
 public import PostgreSQL
+public import Values
 
 /// What a job is doing, as an operator sees it.
 public enum JobState: String, Sendable, Hashable, CaseIterable {
@@ -37,9 +38,9 @@ public struct StoredJob: Sendable, RowDecodable {
   /// How many it may have.
   public let maximumAttempts: Int
   /// When it was enqueued.
-  public let enqueuedAt: Timestamp
+  public let enqueuedAt: Instant
   /// When it may be claimed, when its lease ends, or when it died.
-  public let at: Timestamp
+  public let at: Instant
   /// The worker that has it; empty when none has.
   public let holder: String
   /// What went wrong last; empty when nothing did.

@@ -1,4 +1,4 @@
-public import PostgreSQL
+public import Values
 
 /// A job that comes again and again, by the clocks of a place.
 ///
@@ -37,7 +37,7 @@ public struct JobSchedule: Sendable {
   /// given up.
   public let catchUp: Duration
   let pattern: CronPattern
-  let job: @Sendable (Timestamp) throws -> NewJob
+  let job: @Sendable (Instant) throws -> NewJob
 
   /// A schedule. One that cannot be read is a programmer's mistake.
   ///
@@ -51,7 +51,7 @@ public struct JobSchedule: Sendable {
   ///   - job: The job of the occurrence at a moment.
   public init(
     _ name: String, _ pattern: String, in zone: String, gap: Gap = .after, overlap: Overlap = .first,
-    catchUp: Duration = .seconds(3_600), job: @escaping @Sendable (Timestamp) throws -> NewJob
+    catchUp: Duration = .seconds(3_600), job: @escaping @Sendable (Instant) throws -> NewJob
   ) {
     guard let parsed = CronPattern(pattern) else { preconditionFailure("the schedule \(name) has no pattern: \(pattern)") }
     precondition(JobName.isValid(name), "names of schedules are [a-z][a-z0-9._-]*")
@@ -66,7 +66,7 @@ public struct JobSchedule: Sendable {
   }
 
   /// The moments that count of those at which clocks show a time.
-  func moments(_ shown: [Timestamp], isGap: Bool) -> [Timestamp] {
+  func moments(_ shown: [Instant], isGap: Bool) -> [Instant] {
     if isGap { return gap == .after ? shown : [] }
     switch overlap {
     case .first: return Array(shown.prefix(1))

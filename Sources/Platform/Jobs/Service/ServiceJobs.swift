@@ -1,8 +1,8 @@
 internal import EventLoop
 internal import Glibc
 internal import Logging
-internal import PostgreSQL
 public import ServiceKit
+internal import Values
 
 /// The jobs of a service: its queue, and the worker that runs beside its server.
 ///
@@ -25,7 +25,7 @@ public struct ServiceJobs: Sendable {
   public init(_ context: ServiceContext, schema: StaticString, queues: [WorkerSettings.Queue] = []) {
     let settings = context.settings
     let clock = context.clock
-    let queue = JobQueue(schema: schema, context.database) { Timestamp(clock) }
+    let queue = JobQueue(schema: schema, context.database) { Instant(clock) }
     let concurrency = settings[JobKeys.concurrency]
     isWorking = concurrency > 0
     let worker = WorkerSettings(

@@ -1,6 +1,6 @@
-public import PostgreSQL
 internal import Synchronization
 public import Telemetry
+public import Values
 
 /// What is counted about jobs. One for each process.
 public final class JobMetrics: Sendable {
@@ -26,7 +26,7 @@ public final class JobMetrics: Sendable {
   /// - Parameters:
   ///   - queues: What each queue holds; one that was among them before and is not now is empty.
   ///   - now: When they were looked at.
-  public func publish(_ queues: [QueueStatistics], at now: Timestamp) {
+  public func publish(_ queues: [QueueStatistics], at now: Instant) {
     for queue in queues { show(queue, queue.oldestDueAt.map { max(0, now.duration(since: $0).seconds) } ?? 0) }
     // A queue that holds nothing any more is not among them.
     let emptied = known.withLock { known in

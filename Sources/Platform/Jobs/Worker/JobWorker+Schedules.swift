@@ -1,11 +1,12 @@
 internal import EventLoop
 internal import Logging
 internal import PostgreSQL
+internal import Values
 
 extension JobWorker {
   /// Enqueues what the schedules of the handlers say, when it is time. The database is asked only when something may be due.
   func keepSchedules() async {
-    var next: [String: Timestamp] = [:]
+    var next: [String: Instant] = [:]
     repeat {
       for schedule in handlers.schedules where next[schedule.name] ?? .distantPast <= queue.now() {
         do {

@@ -2,6 +2,7 @@ public import EventLoop
 public import Logging
 internal import PostgreSQL
 internal import Synchronization
+internal import Values
 
 /// Claims jobs and has their handlers run, on all loops of a process, until it is told to stop.
 ///

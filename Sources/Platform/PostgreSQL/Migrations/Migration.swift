@@ -1,4 +1,5 @@
 internal import COpenSSL
+public import Values
 
 /// One numbered step of a schema.
 ///
@@ -65,5 +66,5 @@ public struct MigrationStatus: Sendable, Hashable {
   /// The step.
   public let migration: Migration
   /// When it was applied; nil: not yet.
-  public let appliedAt: Timestamp?
+  public let appliedAt: Instant?
 }

@@ -1,5 +1,6 @@
 public import EventLoop
 public import Logging
+internal import Values
 
 /// Brings the schema of one service to the version that its binary knows.
 ///
@@ -98,8 +99,8 @@ public struct Migrator: Sendable {
       """)
   }
 
-  private func check(_ session: Session) async throws(DatabaseError) -> [Timestamp] {
-    let applied: [(Int, String, String, Timestamp)] = try await session.rows(
+  private func check(_ session: Session) async throws(DatabaseError) -> [Instant] {
+    let applied: [(Int, String, String, Instant)] = try await session.rows(
       "select version, name, checksum, applied_at from schema_migration order by version")
     guard applied.count <= migrations.count else {
       throw DatabaseError(

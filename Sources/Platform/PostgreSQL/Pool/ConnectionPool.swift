@@ -1,6 +1,7 @@
 internal import CPostgreSQL
 internal import EventLoop
 internal import Logging
+internal import Values
 
 /// The connections of one loop for writes, transactions and slow reads. Confined to its loop.
 ///

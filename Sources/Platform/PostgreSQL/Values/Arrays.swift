@@ -94,14 +94,6 @@ extension String: SQLArrayElement {
   /// The type of an array of these.
   public static var sqlArrayType: SQLType { .textArray }
 }
-extension UUID: SQLArrayElement {
-  /// The type of an array of these.
-  public static var sqlArrayType: SQLType { .uuidArray }
-}
-extension Timestamp: SQLArrayElement {
-  /// The type of an array of these.
-  public static var sqlArrayType: SQLType { .timestamptzArray }
-}
 
 /// An array of bytes is a `bytea`, not a PostgreSQL array. A single byte is a `smallint`.
 extension UInt8: SQLArrayElement {

@@ -1,4 +1,4 @@
-public import PostgreSQL
+public import Values
 
 /// Who keeps something of people: what a service does for a person's export and at the end of the account.
 ///

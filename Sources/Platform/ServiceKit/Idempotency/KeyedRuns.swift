@@ -7,6 +7,7 @@ internal import MessagesWire
 internal import PostgreSQL
 internal import RPC
 internal import Telemetry
+internal import Values
 
 /// Requests with keys: each runs once, and is answered as before when it comes again. What calls and plain HTTP paths have in common.
 struct KeyedRuns: Sendable {
@@ -60,7 +61,7 @@ struct KeyedRuns: Sendable {
     do { bytes = try request.protobufBytes() } catch {
       throw RPCError(.internal, "the request cannot be encoded", cause: error)
     }
-    let now = Timestamp(clock)
+    let now = Instant(clock)
     let claim = RequestClaim(
       userID: caller.userID, method: String(method.path.dropFirst()), key: key, hash: SHA256.digest(bytes),
       run: UUID.v7(at: now), leaseUntil: now.advanced(by: longestCall + Self.grace),
@@ -80,7 +81,7 @@ struct KeyedRuns: Sendable {
     keyLengths.contains(key.utf8.count) && key.utf8.allSatisfy { (0x21...0x7e).contains($0) }
   }
 
-  private func claimed(_ claim: RequestClaim, at now: Timestamp) async throws -> IdempotencyStore.Outcome {
+  private func claimed(_ claim: RequestClaim, at now: Instant) async throws -> IdempotencyStore.Outcome {
     do { return try await store.claim(claim, at: now) } catch {
       // Who gave up waiting may have claimed it all the same.
       await unhurried { try await store.release(claim) }

@@ -1,10 +1,10 @@
 internal import EventLoop
 internal import Limits
-internal import PostgreSQL
 internal import RPC
 internal import RPCServer
 internal import Synchronization
 internal import Telemetry
+internal import Values
 
 /// One bucket for each client address, in the memory of this process: what a caller takes from before anything is judged of what it shows.
 ///
@@ -48,8 +48,8 @@ final class AddressGate: Sendable {
   func admit(_ request: HTTPServerRequest) throws(RPCError) { try take(proxies.client(of: request)) }
 
   private func take(_ client: ClientAddress) throws(RPCError) {
-    let now = Timestamp(microseconds: Int64(clamping: clock.monotonic().nanoseconds / 1_000))
-    let refilledAt = buckets.withLock { buckets -> Timestamp? in
+    let now = Instant(microseconds: Int64(clamping: clock.monotonic().nanoseconds / 1_000))
+    let refilledAt = buckets.withLock { buckets -> Instant? in
       var bucket = buckets.young[client.limitKey] ?? buckets.old[client.limitKey] ?? TokenBucket(full: rate, at: now)
       let isTaken = bucket.take(1, of: rate, at: now) == 1
       if buckets.young[client.limitKey] == nil, buckets.young.count >= Self.halfCapacity {

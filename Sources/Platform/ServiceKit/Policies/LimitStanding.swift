@@ -1,12 +1,12 @@
 internal import Limits
-internal import PostgreSQL
 internal import RPC
+internal import Values
 
 /// How a caller stands with a limit, told with the answer.
 struct LimitStanding {
   let burst: Int
   let answer: BucketAnswer
-  let now: Timestamp
+  let now: Instant
 
   var fields: Metadata {
     RateLimitFields(limit: burst, remaining: answer.remaining, reset: Self.seconds(answer.fullAt, now)).metadata
@@ -27,7 +27,7 @@ struct LimitStanding {
   }
 
   /// Whole seconds until `moment`, rounded up; 0 when it is there.
-  static func seconds(_ moment: Timestamp, _ now: Timestamp) -> Int64 {
+  static func seconds(_ moment: Instant, _ now: Instant) -> Int64 {
     moment > now ? moment.duration(since: now).wholeSecondsUp : 0
   }
 }

@@ -1,9 +1,9 @@
 internal import EventLoop
 internal import Limits
 internal import Logging
-internal import PostgreSQL
 public import RPC
 internal import Telemetry
+internal import Values
 
 /// Limits for those who have something done by another way than calls: a path of plain HTTP.
 ///
@@ -50,7 +50,7 @@ public struct MethodBudget: Sendable {
   public func take(from address: ClientAddress) async throws { try await take(.address, address.limitKey) }
 
   private func take(_ sharing: MethodLimit.Sharing, _ subject: String) async throws {
-    let now = Timestamp(clock)
+    let now = Instant(clock)
     for limit in limits where limit.limit.sharing == sharing {
       guard let answer = try await limit.take(subject, from: limiter, at: now, log), let until = answer.refusedUntil else {
         continue

@@ -3,6 +3,7 @@ internal import Logging
 internal import PostgreSQL
 public import RPC
 internal import Telemetry
+internal import Values
 
 /// The option `(parley.options.v1.rate_limit)`, enforced: a call takes a token from each of its method's buckets.
 ///
@@ -29,7 +30,7 @@ public struct RateLimitInterceptor: ServerInterceptor {
 
     /// What the bucket of `subject` says; nil when nobody can say and the limit fails open.
     func take(
-      _ subject: String, from limiter: any RateLimiter, at now: Timestamp, _ log: Logger
+      _ subject: String, from limiter: any RateLimiter, at now: Instant, _ log: Logger
     ) async throws -> BucketAnswer? {
       let key = "\(limit.name):\(subject)"
       do {
@@ -57,7 +58,7 @@ public struct RateLimitInterceptor: ServerInterceptor {
 
   /// Serves the call by way of `next`.
   public func intercept(_ call: any ServerCall, next: MethodRoute.Serve) async throws {
-    let now = Timestamp(clock)
+    let now = Instant(clock)
     for limit in limits {
       let subject = try subject(of: limit.limit, call)
       guard let answer = try await limit.take(subject, from: limiter, at: now, log) else { continue }

@@ -1,5 +1,5 @@
 public import Limits
-public import PostgreSQL
+public import Values
 
 /// Where calls are counted, for all copies of a service; whoever can count implements it.
 public protocol RateLimiter: Sendable {
@@ -10,15 +10,15 @@ public protocol RateLimiter: Sendable {
   ///   - rate: How it fills.
   ///   - now: The time.
   /// - Throws: Anything when nobody can say.
-  func take(_ key: String, _ rate: BucketRate, at now: Timestamp) async throws -> BucketAnswer
+  func take(_ key: String, _ rate: BucketRate, at now: Instant) async throws -> BucketAnswer
 
   /// The same for a limit that fails open: who counts may do so without asking others, as far as it knows enough by itself.
-  func takeFromMemory(_ key: String, _ rate: BucketRate, at now: Timestamp) async throws -> BucketAnswer
+  func takeFromMemory(_ key: String, _ rate: BucketRate, at now: Instant) async throws -> BucketAnswer
 }
 
 extension RateLimiter {
   /// Asks all the same.
-  public func takeFromMemory(_ key: String, _ rate: BucketRate, at now: Timestamp) async throws -> BucketAnswer {
+  public func takeFromMemory(_ key: String, _ rate: BucketRate, at now: Instant) async throws -> BucketAnswer {
     try await take(key, rate, at: now)
   }
 }

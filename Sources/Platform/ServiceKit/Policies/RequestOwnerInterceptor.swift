@@ -1,5 +1,6 @@
 internal import PostgreSQL
 internal import RPC
+internal import Values
 
 /// Says whose a request is that may be large: nobody has two of them worked on at once.
 struct RequestOwnerInterceptor: ServerInterceptor {

@@ -2,7 +2,7 @@ internal import EventLoop
 internal import Idempotency
 public import Limits
 internal import Logging
-internal import PostgreSQL
+internal import Values
 
 extension ServiceParts {
   /// What the options of methods stand on, in the service's own schema: buckets for limits, and answers for repeated requests; and the jobs
@@ -52,12 +52,12 @@ extension ServiceParts {
 
   private static func every(
     _ interval: Duration, _ context: ServiceContext, _ what: String,
-    _ remove: @Sendable (Timestamp) async throws -> Int
+    _ remove: @Sendable (Instant) async throws -> Int
   ) async throws {
     while true {
       try await context.loops.loops[0].sleep(for: interval)
       do {
-        let count = try await remove(Timestamp(context.clock))
+        let count = try await remove(Instant(context.clock))
         context.log.debug("\(what) removed", metadata: ["count": "\(count)"])
       } catch {
         context.log.warning("\(what) not removed", metadata: ["cause": "\(error)"])

@@ -1,5 +1,5 @@
-public import PostgreSQL
 public import RPC
+public import Values
 
 /// The person on whose behalf a call is made, by the access token that came with it. A copy is one reference.
 public struct Caller: Sendable, Hashable {

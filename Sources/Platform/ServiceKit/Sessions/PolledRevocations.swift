@@ -1,6 +1,7 @@
 public import EventLoop
 public import Logging
-public import PostgreSQL
+internal import PostgreSQL
+public import Values
 
 /// A place among the sessions that have ended: a number, and whose it is. A number alone would name another session once the
 /// database was restored to a time before it was given.

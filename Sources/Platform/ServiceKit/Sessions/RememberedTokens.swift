@@ -1,7 +1,7 @@
 internal import Glibc
-internal import PostgreSQL
 internal import RPC
 internal import Synchronization
+internal import Values
 
 /// The tokens that one loop has verified, by the whole value of the field that brought them.
 ///

@@ -1,4 +1,4 @@
-public import PostgreSQL
+public import Values
 
 /// Which sessions have ended, as a service needs to know it; whoever knows implements it.
 ///

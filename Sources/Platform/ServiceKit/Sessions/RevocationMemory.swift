@@ -1,6 +1,7 @@
 public import EventLoop
-public import PostgreSQL
+internal import PostgreSQL
 internal import Synchronization
+public import Values
 
 /// The sessions that have ended and whose tokens may still be around, as far as this process has heard.
 public final class RevocationMemory: Sendable {

@@ -1,10 +1,10 @@
 public import EventLoop
 internal import JOSE
 internal import JSON
-internal import PostgreSQL
 public import RPC
 internal import Synchronization
 public import Telemetry
+internal import Values
 
 /// The guard of methods of SESSION access: verifies access tokens in this process, by keys and revocations that come from the auth
 /// service.

@@ -1,9 +1,9 @@
 internal import JOSE
 internal import MessagesCore
 public import ParleyAPI
-internal import PostgreSQL
 public import RPC
 public import ServiceKit
+internal import Values
 
 /// `parley.internal.v1.AccountDataService` for whoever keeps something of people: `AccountDataService.routes(AccountDataHandlers(holder))`.
 public struct AccountDataHandlers: AccountDataService.Handlers {

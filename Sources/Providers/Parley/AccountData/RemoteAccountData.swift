@@ -1,9 +1,9 @@
 internal import JOSE
 internal import MessagesCore
 internal import ParleyAPI
-public import PostgreSQL
 public import RPC
 public import ServiceKit
+public import Values
 
 /// What another service keeps of people, asked over RPC. Nothing that it answers is believed unseen.
 public struct RemoteAccountData: AccountDataHolding {

@@ -2,8 +2,8 @@ internal import Jobs
 internal import Logging
 internal import Pages
 internal import ParleyAPI
-internal import PostgreSQL
 internal import RPC
+internal import Values
 
 /// The queue of a service for operators.
 struct JobAdminHandlers: JobAdminService.Handlers {

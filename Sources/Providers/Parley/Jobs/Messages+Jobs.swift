@@ -1,6 +1,6 @@
 internal import Jobs
 internal import ParleyAPI
-internal import PostgreSQL
+internal import Values
 internal import WellKnown
 
 extension ParleyAPI.Job {
@@ -33,7 +33,7 @@ extension ParleyAPI.JobQueue {
 }
 
 extension GoogleProtobuf.Timestamp {
-  init(_ time: PostgreSQL.Timestamp) {
+  init(_ time: Instant) {
     self.init(seconds: time.seconds, nanos: Int32(time.microsecondOfSecond * 1_000))
   }
 }

@@ -1,7 +1,8 @@
 internal import ParleyAPI
-public import PostgreSQL
+internal import PostgreSQL
 public import RPC
 public import ServiceKit
+public import Values
 internal import WellKnown
 
 /// Whether people have paid, as the auth service says. A "yes" is remembered for as long as it says; for a "no" it is asked each time,

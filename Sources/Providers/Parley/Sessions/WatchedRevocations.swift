@@ -1,10 +1,11 @@
 public import EventLoop
 public import Logging
 internal import ParleyAPI
-public import PostgreSQL
+internal import PostgreSQL
 public import RPC
 public import ServiceKit
 internal import Synchronization
+public import Values
 internal import WellKnown
 
 /// The sessions that have ended, as the auth service streams them.

@@ -3,11 +3,11 @@ internal import MessagesCore
 internal import OnboardingDomain
 internal import OnboardingStore
 internal import ParleyAPI
-internal import PostgreSQL
+internal import Values
 internal import WellKnown
 
 extension GoogleProtobuf.Timestamp {
-  init(_ timestamp: Timestamp) {
+  init(_ timestamp: Instant) {
     self.init(seconds: timestamp.seconds, nanos: Int32(timestamp.microsecondOfSecond) * 1_000)
   }
 }

@@ -1,4 +1,5 @@
 public import PostgreSQL
+public import Values
 
 /// Everything that is kept of people, table by table: read out, counted, deleted.
 public struct OnboardingDataStore: Sendable {

@@ -5,6 +5,7 @@ import PostgreSQL
 import Synchronization
 import Telemetry
 import TestSupport
+import Values
 
 /// A queue in a database of the test's own, used as the serving role, with a clock that the test moves.
 final class TestQueue: Sendable {
@@ -93,9 +94,9 @@ extension WorkerSettings {
 
 /// The time of day, which stands until it is moved.
 final class TestTime: Sendable {
-  private let time = Mutex(Timestamp(seconds: 1_800_000_000))
+  private let time = Mutex(Instant(seconds: 1_800_000_000))
 
-  var now: Timestamp { time.withLock { $0 } }
+  var now: Instant { time.withLock { $0 } }
 
   func advance(by duration: Duration) { time.withLock { $0 = $0.advanced(by: duration) } }
 }

@@ -8,6 +8,7 @@ import Telemetry
 import TestAPI
 import TestSupport
 import Testing
+import Values
 
 @testable import ServiceKit
 
@@ -186,7 +187,7 @@ struct IdempotencyTests {
     try await PolicyFixture.with(runs.handlers, longestCall: .seconds(30)) { fixture async throws in
       // What a process leaves that died in its handler: a claim and no answer.
       let request = CreateNoteRequest(idempotencyKey: "k", text: "x")
-      let now = Timestamp(seconds: PolicyFixture.start)
+      let now = Instant(seconds: PolicyFixture.start)
       let dead = RequestClaim(
         userID: PolicyFixture.ana, method: "parley.testing.v1.NotebookService/CreateNote", key: "k",
         hash: try Self.hash(request), run: UUID.v7(at: now), leaseUntil: now.advanced(by: .seconds(35)),
@@ -285,7 +286,7 @@ struct IdempotencyTests {
       #expect(await Self.told(fixture, "k") == "note 1")
       fixture.advance(by: .seconds(48 * 3600 - 1))
       #expect(await Self.told(fixture, "k") == "note 1")
-      #expect(try await fixture.store.removeExpired(at: Timestamp(seconds: PolicyFixture.start + 48 * 3600 - 1)) == 0)
+      #expect(try await fixture.store.removeExpired(at: Instant(seconds: PolicyFixture.start + 48 * 3600 - 1)) == 0)
       fixture.advance(by: .seconds(1))
       #expect(await Self.told(fixture, "k", "y") == "note 2")
       try await fixture.database.execute(
@@ -295,7 +296,7 @@ struct IdempotencyTests {
           to_timestamp(\(Double(PolicyFixture.start)))
         from generate_series(1, 1100) n
         """)
-      #expect(try await fixture.store.removeExpired(at: Timestamp(seconds: PolicyFixture.start + 48 * 3600)) == 1100)
+      #expect(try await fixture.store.removeExpired(at: Instant(seconds: PolicyFixture.start + 48 * 3600)) == 1100)
       #expect(try await fixture.store.removeAll(of: PolicyFixture.ben) == 0)
       #expect(try await fixture.store.removeAll(of: PolicyFixture.ana) == 1)
       #expect(await Self.told(fixture, "k") == "note 3")

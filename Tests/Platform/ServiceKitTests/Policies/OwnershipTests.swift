@@ -2,6 +2,7 @@ import PostgreSQL
 import RPC
 import TestAPI
 import Testing
+import Values
 
 @testable import ServiceKit
 

@@ -10,6 +10,7 @@ import Synchronization
 import Telemetry
 import TestAPI
 import TestSupport
+import Values
 
 @testable import ServiceKit
 

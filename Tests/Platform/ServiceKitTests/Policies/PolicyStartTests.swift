@@ -6,6 +6,7 @@ import RPC
 import Telemetry
 import TestAPI
 import Testing
+import Values
 
 @testable import ServiceKit
 
@@ -25,7 +26,7 @@ struct PolicyStartTests {
   }
 
   private struct Nobody: RateLimiter {
-    func take(_ key: String, _ rate: BucketRate, at now: Timestamp) async throws -> BucketAnswer { throw CancellationError() }
+    func take(_ key: String, _ rate: BucketRate, at now: Instant) async throws -> BucketAnswer { throw CancellationError() }
   }
 
   @Test("A service without what its options stand on does not start, and says which method asks for what")

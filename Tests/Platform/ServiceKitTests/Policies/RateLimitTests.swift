@@ -8,6 +8,7 @@ import Telemetry
 import TestAPI
 import TestSupport
 import Testing
+import Values
 
 @testable import ServiceKit
 
@@ -84,7 +85,7 @@ struct RateLimitTests {
 
   /// Nobody can say.
   private struct Away: RateLimiter {
-    func take(_ key: String, _ rate: BucketRate, at now: Timestamp) async throws -> BucketAnswer {
+    func take(_ key: String, _ rate: BucketRate, at now: Instant) async throws -> BucketAnswer {
       throw DatabaseError(.connectionLost, "away")
     }
   }

@@ -7,6 +7,7 @@ import Synchronization
 import Telemetry
 import TestAPI
 import Testing
+import Values
 
 @testable import ServiceKit
 

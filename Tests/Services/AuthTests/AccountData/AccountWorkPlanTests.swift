@@ -1,11 +1,12 @@
 import AuthDomain
 import Testing
+import Values
 
 @Suite("Exports and deletions: the plan") struct AccountWorkPlanTests {
   private static let plan = AccountWorkPlan(services: ["notes", "calls"], providers: ["apple"])
 
   private static func work(_ kind: AccountWork.Kind, done: [StepName]) -> AccountWork {
-    let now = Moment(seconds: 1)
+    let now = Instant(seconds: 1)
     return AccountWork(
       id: AccountWorkID(high: 1, low: 1), user: UserID(high: 1, low: 2), app: "default", kind: kind, createdAt: now,
       steps: plan.steps(of: kind).map { AccountWork.Step($0, doneAt: done.contains($0) ? now : nil) })
@@ -30,7 +31,7 @@ import Testing
     #expect(Self.plan.due(Self.work(.deletion, done: others + [.own])).isEmpty)
     #expect(Self.plan.due(Self.work(.export, done: [.own])) == [.service("notes"), .service("calls")])
     var over = Self.work(.export, done: [])
-    over.doneAt = Moment(seconds: 2)
+    over.doneAt = Instant(seconds: 2)
     #expect(Self.plan.due(over).isEmpty)
   }
 
@@ -46,12 +47,12 @@ import Testing
   @Test("AUTH-S6: whoever was seen five minutes ago to the second gets in; a second more, and they do not")
   func stepUp() throws {
     let rule = StepUpRule()
-    for age in [-30, 0, 299, 300] { try rule.judge(authenticatedAt: 1_000, at: Moment(seconds: 1_000 + Int64(age))) }
+    for age in [-30, 0, 299, 300] { try rule.judge(authenticatedAt: 1_000, at: Instant(seconds: 1_000 + Int64(age))) }
     // `auth_time` has whole seconds, so the last one counts to its end.
-    try rule.judge(authenticatedAt: 1_000, at: Moment(microseconds: 1_300_999_999))
+    try rule.judge(authenticatedAt: 1_000, at: Instant(microseconds: 1_300_999_999))
     for age in [301, 86_400, Int64.max / 4] as [Int64] {
       let refusal = #expect(throws: AccountRefusal.self) {
-        try rule.judge(authenticatedAt: 1_000, at: Moment(seconds: 1_000 + age))
+        try rule.judge(authenticatedAt: 1_000, at: Instant(seconds: 1_000 + age))
       }
       #expect(refusal?.kind == .stepUpRequired && refusal?.hints == ["max_age_seconds": "300"])
     }
@@ -60,10 +61,10 @@ import Testing
   @Test("An export can be downloaded when it is done, was not given up and has not run out")
   func canBeDownloaded() {
     var work = Self.work(.export, done: [])
-    let (now, later) = (Moment(seconds: 10), Moment(seconds: 20))
+    let (now, later) = (Instant(seconds: 10), Instant(seconds: 20))
     #expect(!work.canBeDownloaded(at: now))
     (work.doneAt, work.expiresAt) = (now, later)
-    #expect(work.canBeDownloaded(at: now) && work.canBeDownloaded(at: Moment(microseconds: 19_999_999)))
+    #expect(work.canBeDownloaded(at: now) && work.canBeDownloaded(at: Instant(microseconds: 19_999_999)))
     #expect(!work.canBeDownloaded(at: later))
     work.failure = "too_large"
     #expect(!work.canBeDownloaded(at: now))

@@ -12,6 +12,7 @@ import Synchronization
 import Telemetry
 import TestSupport
 import Testing
+import Values
 
 import enum ParleyAPI.InternalErrorReason
 
@@ -23,12 +24,12 @@ private struct WorkBench: Sendable {
     let works = Mutex<[AccountWorkID]>([])
 
     func enqueue(
-      _ work: AccountWorkID, _ kind: AccountWork.Kind, of user: UserID, at now: Moment, on transaction: Transaction
+      _ work: AccountWorkID, _ kind: AccountWork.Kind, of user: UserID, at now: Instant, on transaction: Transaction
     ) async throws { works.withLock { $0.append(work) } }
   }
 
   static let client = SessionStore.Client(address: "192.0.2.1", requestID: "r")
-  static let start = Moment(seconds: 1_800_000_000)
+  static let start = Instant(seconds: 1_800_000_000)
 
   let database: Database
   let prepared: BrokerDatabase
@@ -50,7 +51,7 @@ private struct WorkBench: Sendable {
           store: AccountWorkStore(stores.databases[0], sessions: stores.stores[0], queue: queue, patience: .seconds(60)),
           data: AccountDataStore(
             stores.databases[0],
-            jobs: JobQueue(schema: "auth", stores.databases[0]) { Timestamp(microseconds: start.microseconds) },
+            jobs: JobQueue(schema: "auth", stores.databases[0]) { start },
             patience: .seconds(60), pageSize: 2), queue: queue, user: owner.user))
     }
   }
@@ -101,7 +102,7 @@ private final class MemoryHolder: AccountDataHolding {
   init(_ count: Int64, failures: Int = 0) { state = Mutex(State(count: count, failures: failures)) }
 
   func export(
-    of user: PostgreSQL.UUID, _ send: @escaping @Sendable (AccountDocumentPart) async throws -> Void
+    of user: UUID, _ send: @escaping @Sendable (AccountDocumentPart) async throws -> Void
   ) async throws {
     try await send(AccountDocumentPart("things.jsonl", data: Array("one\n".utf8)))
     let fails = state.withLock { state in
@@ -113,7 +114,7 @@ private final class MemoryHolder: AccountDataHolding {
     try await send(AccountDocumentPart("things.jsonl", data: Array("two\n".utf8)))
   }
 
-  func delete(of user: PostgreSQL.UUID, work: PostgreSQL.UUID) async throws -> [AccountDataCount] {
+  func delete(of user: UUID, work: UUID) async throws -> [AccountDataCount] {
     let (fails, count) = state.withLock { state in
       state.calls += 1
       state.failures -= 1
@@ -124,7 +125,7 @@ private final class MemoryHolder: AccountDataHolding {
     return [AccountDataCount("things", deleted: count)]
   }
 
-  func report(of user: PostgreSQL.UUID) async throws -> [AccountDataCount] {
+  func report(of user: UUID) async throws -> [AccountDataCount] {
     [AccountDataCount("things", held: state.withLock { $0.count })]
   }
 }

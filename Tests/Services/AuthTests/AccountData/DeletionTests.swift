@@ -7,6 +7,7 @@ import RPC
 import Synchronization
 import TestSupport
 import Testing
+import Values
 
 @Suite("Account data: deletion", .serialized)
 struct DeletionTests {

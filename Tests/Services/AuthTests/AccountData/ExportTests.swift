@@ -7,6 +7,7 @@ import PostgreSQL
 import RPC
 import TestSupport
 import Testing
+import Values
 import WellKnown
 
 @Suite("Account data: exports", .serialized)

@@ -9,6 +9,7 @@ import RPCServer
 import Synchronization
 import TestSupport
 import Testing
+import Values
 
 /// Auth with billing and Apple, over one database that outlives its restarts.
 private struct ForgettingWorld: Sendable {
@@ -60,7 +61,7 @@ private struct ForgettingWorld: Sendable {
   }
 
   /// One event of every kind that RevenueCat sends about customers, in every way in which it may name them.
-  func events(_ round: String, of user: String, beside other: String, at moment: Moment) -> [JSONObject] {
+  func events(_ round: String, of user: String, beside other: String, at moment: Instant) -> [JSONObject] {
     let types = [
       "TEST", "INITIAL_PURCHASE", "RENEWAL", "CANCELLATION", "UNCANCELLATION", "NON_RENEWING_PURCHASE", "SUBSCRIPTION_PAUSED",
       "EXPIRATION", "BILLING_ISSUE", "PRODUCT_CHANGE", "SUBSCRIPTION_EXTENDED", "TEMPORARY_ENTITLEMENT_GRANT", "REFUND_REVERSED",

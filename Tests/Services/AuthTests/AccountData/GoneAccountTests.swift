@@ -4,6 +4,7 @@ import EventLoop
 import PostgreSQL
 import TestSupport
 import Testing
+import Values
 
 @Suite("What is written while an account goes", .serialized)
 struct GoneAccountTests {
@@ -51,7 +52,7 @@ struct GoneAccountTests {
     }
 
     private var ana: UserID { GoneAccountTests.ana }
-    private var start: Moment { GoneAccountTests.start }
+    private var start: Instant { GoneAccountTests.start }
   }
 
   @Test(

@@ -4,6 +4,7 @@ import ParleyAPI
 import PostgreSQL
 import RPC
 import Testing
+import Values
 import WellKnown
 
 @Suite("Account data: the step-up", .serialized)

@@ -6,6 +6,7 @@ import PostgreSQL
 import RPC
 import TestSupport
 import Testing
+import Values
 import WellKnown
 
 @testable import AuthAPI
@@ -149,7 +150,7 @@ extension UserAdminTests {
       }
       let by = SessionStore.Client(address: "", requestID: "r", actor: "spiffe://parley/operator", note: "x")
       for round in 0..<12 {
-        let (now, name) = (Moment(seconds: 1_800_000_000 + Int64(round)), "user \(round)")
+        let (now, name) = (Instant(seconds: 1_800_000_000 + Int64(round)), "user \(round)")
         let first = try await stores.session(at: now, user: name)
         let owner = try #require(try await stores.stores[0].owner(of: first.session)).user
         await withTaskGroup(of: Void.self) { tasks in
@@ -174,7 +175,7 @@ extension UserAdminTests {
   @Test("AUTH-B2: a session that has run out is noted and counted once, by one of three copies")
   func expired() async throws {
     try await SessionStores.with { stores in
-      let start = Moment(seconds: 1_800_000_000)
+      let start = Instant(seconds: 1_800_000_000)
       for number in 0..<30 { _ = try await stores.session(at: start, user: "user \(number)") }
       let late = try await stores.session(at: start.advanced(by: .microseconds(1)), user: "late")
       let end = start.advanced(by: RefreshRules().idleLifetime)

@@ -9,6 +9,7 @@ import PostgreSQL
 import Telemetry
 import TestSupport
 import Testing
+import Values
 
 @testable import AuthAPI
 
@@ -38,7 +39,7 @@ private struct GrantWorld: Sendable {
     let tokens = AppleTokenClient(credential, over: apple, clock: clock.google, log: log.logger)
     return AppleGrants(
       store: store, tokens: tokens, sealing: try SealingKeys(parsing: keys), lease: .seconds(20), log: log.logger,
-      metrics: metrics, now: { [clock] in Moment(seconds: 0).advanced(by: clock.wall) })
+      metrics: metrics, now: { [clock] in Instant(seconds: 0).advanced(by: clock.wall) })
   }
 
   /// An account, and the grant of a sign-in with it.
@@ -154,7 +155,7 @@ struct GrantTests {
       for number in 1...12 as ClosedRange<UInt64> {
         await grants.keep(code: "c\(number)", of: "ana", for: try await world.account(number))
       }
-      let dead = try await world.store.claimCodes(atMost: 3, for: .seconds(20), at: Moment(seconds: FakeGoogle.now))
+      let dead = try await world.store.claimCodes(atMost: 3, for: .seconds(20), at: Instant(seconds: FakeGoogle.now))
       #expect(dead.count == 3)
       world.apple.set { $0.answers = [GrantWorld.answer("t")] }
       try await withThrowingTaskGroup(of: Int.self) { tasks in
@@ -227,7 +228,7 @@ struct GrantTests {
       #expect(try await grants.revokeGrants(of: ana.user) == 1)
       #expect(try await world.row() == "no token no code revoked -")
       await grants.keep(code: "d", of: "ana", for: ana)
-      let taken = try await world.store.claimCodes(atMost: 1, for: .seconds(20), at: Moment(seconds: FakeGoogle.now))
+      let taken = try await world.store.claimCodes(atMost: 1, for: .seconds(20), at: Instant(seconds: FakeGoogle.now))
       let busy = await #expect(throws: PortFailure.self) { try await grants.revokeGrants(of: ana.user) }
       #expect(taken.count == 1 && busy?.kind == .unavailable)
       // Whoever took it comes back with a token, and there is no such account any more: it is revoked at once.

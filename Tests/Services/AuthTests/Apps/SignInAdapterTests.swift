@@ -5,6 +5,7 @@ import GoogleProvider
 import JSON
 import OpenID
 import Testing
+import Values
 
 @testable import AuthAPI
 
@@ -23,7 +24,7 @@ struct SignInAdapterTests {
     try await withLoops { group in
       let adapter = Self.google(GoogleFixture(group), group)
       let token = FakeGoogle.token(changes: [("nonce", "n-1"), ("given_name", "Ana Maria"), ("name", "Ana Maria Silva")])
-      let now = Moment(seconds: FakeGoogle.now)
+      let now = Instant(seconds: FakeGoogle.now)
       let identity = try await adapter.verify(token)
       #expect(
         identity
@@ -43,7 +44,7 @@ struct SignInAdapterTests {
         ("email", "x@privaterelay.appleid.com"), ("is_private_email", "true"), ("nonce", nil), ("nonce_supported", false),
         ("name", "Mallory"),
       ])
-      let now = Moment(seconds: FakeGoogle.now)
+      let now = Instant(seconds: FakeGoogle.now)
       let identity = try await adapter.verify(token)
       #expect(
         identity

@@ -13,6 +13,7 @@ import RPCClient
 import RPCServer
 import ServiceKit
 import TestSupport
+import Values
 
 /// Billing alone as a service, for callers who name themselves.
 enum BillingService: Service {
@@ -56,8 +57,8 @@ struct BillingFixture: Sendable {
   let http: HTTPClient
   let base: String
 
-  var now: Moment { Moment(seconds: 0).advanced(by: clock.wall) }
-  func at(_ seconds: Int64) -> Moment { BillingHistoryTests.at(seconds) }
+  var now: Instant { Instant(seconds: 0).advanced(by: clock.wall) }
+  func at(_ seconds: Int64) -> Instant { BillingHistoryTests.at(seconds) }
 
   /// Starts a service for the length of `body`.
   static func with(
@@ -202,9 +203,9 @@ struct BillingFixture: Sendable {
 
   /// An event of the account's (or of these customers), as RevenueCat writes it.
   func event(
-    _ id: String, _ type: String, at moment: Moment, of customers: [String], ends: Moment? = nil, reason: String? = nil
+    _ id: String, _ type: String, at moment: Instant, of customers: [String], ends: Instant? = nil, reason: String? = nil
   ) -> JSONObject {
-    func milliseconds(_ moment: Moment?) -> JSONValue { moment.map { .number(JSONNumber($0.microseconds / 1000)) } ?? .null }
+    func milliseconds(_ moment: Instant?) -> JSONValue { moment.map { .number(JSONNumber($0.microseconds / 1000)) } ?? .null }
     var event: JSONObject = [
       "id": .string(id), "type": .string(type), "app_user_id": .string(customers[0]),
       "original_app_user_id": .string(customers[customers.count - 1]), "aliases": .array(customers.map { .string($0) }),

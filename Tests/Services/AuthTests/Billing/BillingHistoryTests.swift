@@ -1,19 +1,20 @@
 import AuthDomain
 import Testing
+import Values
 
 @Suite("Billing history")
 struct BillingHistoryTests {
   static let ana = UserID(high: 0x018f_0000_0000_7000, low: 0x8000_0000_0000_0001)
   static let ben = UserID(high: 0x018f_0000_0000_7000, low: 0x8000_0000_0000_0002)
-  static let start = Moment(seconds: 1_800_000_000)
+  static let start = Instant(seconds: 1_800_000_000)
   static let month = Duration.seconds(30 * 86_400)
 
   static func id(_ text: String) -> CustomerID { CustomerID(text) ?? CustomerID(ana) }
-  static func at(_ seconds: Int64) -> Moment { start.advanced(by: .seconds(seconds)) }
+  static func at(_ seconds: Int64) -> Instant { start.advanced(by: .seconds(seconds)) }
 
   static func event(
     _ id: String, _ type: String, at seconds: Int64, of customers: [CustomerID] = [CustomerID(ana)], product: String = "monthly",
-    ends: Moment? = start.advanced(by: month), grace: Moment? = nil, period: String = "NORMAL", reason: String = "",
+    ends: Instant? = start.advanced(by: month), grace: Instant? = nil, period: String = "NORMAL", reason: String = "",
     entitlements: [String] = ["pro"], isSandbox: Bool = false
   ) -> BillingEvent {
     BillingEvent(
@@ -94,7 +95,7 @@ struct BillingHistoryTests {
     #expect(Self.best([trial])?.status(at: Self.start) == .trialing)
     #expect(Self.best([trial, Self.event("2", "RENEWAL", at: 5)])?.status(at: Self.start) == .active)
     let lifetime = try #require(Self.best([Self.event("1", "NON_RENEWING_PURCHASE", at: 0, ends: nil)]))
-    #expect(lifetime.isOpen(at: Moment(microseconds: .max)) && !lifetime.willRenew)
+    #expect(lifetime.isOpen(at: Instant(microseconds: .max)) && !lifetime.willRenew)
   }
 
   @Test("A sandbox event, and one whose product gives no entitlement that counts, change nothing")

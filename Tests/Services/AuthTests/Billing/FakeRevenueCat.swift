@@ -6,6 +6,7 @@ import RPC
 import RPCServer
 import Synchronization
 import TestSupport
+import Values
 
 /// RevenueCat as far as billing knows it: `GET /v1/subscribers/{id}` over HTTP/2 and TLS.
 final class FakeRevenueCat: Sendable {
@@ -13,7 +14,7 @@ final class FakeRevenueCat: Sendable {
   struct Customer: Sendable {
     var original: String
     /// By name: when it ends (nil: never), its product, its period, whether it was turned off.
-    var entitlements: [(name: String, product: String, ends: Moment?)] = []
+    var entitlements: [(name: String, product: String, ends: Instant?)] = []
     var period = "normal"
     var isUnsubscribed = false
     /// Products that were bought in a store's sandbox.
@@ -52,7 +53,7 @@ final class FakeRevenueCat: Sendable {
 
   /// Knows a customer under these ids, the first of which is the original one.
   func know(
-    _ ids: [String], entitlements: [(name: String, product: String, ends: Moment?)] = [], isUnsubscribed: Bool = false,
+    _ ids: [String], entitlements: [(name: String, product: String, ends: Instant?)] = [], isUnsubscribed: Bool = false,
     sandbox: Set<String> = [], forever: Set<String> = []
   ) {
     let customer = Customer(
@@ -106,7 +107,7 @@ final class FakeRevenueCat: Sendable {
   }
 
   private func document(_ customer: Customer) -> [UInt8] {
-    func text(_ moment: Moment?) -> JSONValue {
+    func text(_ moment: Instant?) -> JSONValue {
       moment.map { .string(Self.date($0)) } ?? .null
     }
     var entitlements: JSONObject = [:]
@@ -139,7 +140,7 @@ final class FakeRevenueCat: Sendable {
       ] as JSONValue).encoded()
   }
 
-  private static func date(_ moment: Moment) -> String {
+  private static func date(_ moment: Instant) -> String {
     // 2027-01-15 is the day on which the tests' time begins; what they use lies within that month and the next.
     let seconds = moment.seconds - 1_800_000_000 + 8 * 3600
     func pad(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }

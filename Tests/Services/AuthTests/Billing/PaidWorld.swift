@@ -10,6 +10,7 @@ import RPCServer
 import ServiceKit
 import TestAPI
 import TestSupport
+import Values
 
 /// The first app's world up to the paywall: the auth service, RevenueCat, and a second service that serves those who pay.
 struct PaidWorld: Sendable {
@@ -23,7 +24,7 @@ struct PaidWorld: Sendable {
   /// Where it answers HTTP and Connect.
   let address: String
 
-  var now: Moment { service.now }
+  var now: Instant { service.now }
 
   /// Starts everything for the length of `body`.
   static func with(

@@ -6,6 +6,7 @@ import RPC
 import ServiceKit
 import TestSupport
 import Testing
+import Values
 import WellKnown
 
 /// The auth service as it runs, RevenueCat's stand-in, and a service with a certificate that asks which plan somebody has.

@@ -6,6 +6,7 @@ import ParleyAPI
 import ServiceKit
 import TestSupport
 import Testing
+import Values
 import WellKnown
 
 @Suite("Purchases of a store's sandbox", .serialized)

@@ -1,12 +1,13 @@
 import AuthDomain
 import RevenueCatProvider
 import Testing
+import Values
 
 @Suite("Subscription rules")
 struct SubscriptionRuleTests {
-  private static let now = Moment(seconds: 1_800_000_000)
+  private static let now = Instant(seconds: 1_800_000_000)
 
-  private static func moment(_ seconds: Int64?) -> Moment? { seconds.map { now.advanced(by: .seconds($0)) } }
+  private static func moment(_ seconds: Int64?) -> Instant? { seconds.map { now.advanced(by: .seconds($0)) } }
 
   @Test(
     "B-50: access follows the expiry and the grace, and ends at the very moment",
@@ -45,7 +46,7 @@ struct SubscriptionRuleTests {
   @Test("A yes is remembered until its limit or the end of access, whichever comes first; a no never")
   func remembered() {
     let limit = Self.now.advanced(by: .seconds(60))
-    func answer(_ ends: Int64?) -> Moment? {
+    func answer(_ ends: Int64?) -> Instant? {
       EntitlementRecord(subscription: Subscription(productID: "p", endsAt: Self.moment(ends))).isOpen(until: limit, at: Self.now)
     }
     #expect(answer(nil) == limit && answer(61) == limit)

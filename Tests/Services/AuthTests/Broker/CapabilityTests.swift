@@ -9,6 +9,7 @@ import RPC
 import ServiceKit
 import TestSupport
 import Testing
+import Values
 
 extension BrokerTests {
   static let capabilities = [
@@ -56,7 +57,7 @@ extension BrokerTests {
       // One that comes with 599 s is handed out, and shared with nobody.
       broker.google.set { state in
         let wall = state.wall
-        state.impersonationChanges = [("expireTime", .string(Timestamp(seconds: wall() + 599).description))]
+        state.impersonationChanges = [("expireTime", .string(Instant(seconds: wall() + 599).description))]
       }
       let short = try await broker.exchange(broker.idToken(), capability: "gemini")
       #expect(short.expiresIn < 600)

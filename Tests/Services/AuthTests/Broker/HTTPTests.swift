@@ -12,6 +12,7 @@ import ServiceKit
 import Synchronization
 import TestSupport
 import Testing
+import Values
 
 @testable import AuthAPI
 
@@ -107,7 +108,7 @@ extension BrokerTests {
         let times = SweepTimes()
         let job = LimitSweepJob(
           buckets: RateLimitSweep(schema: "auth", open), counts: CapabilityUseSweep(open), idle: .seconds(1800),
-          now: { Moment(seconds: 0).advanced(by: clock.wall) },
+          now: { Instant(seconds: 0).advanced(by: clock.wall) },
           sleep: { duration in
             let left: Int64? = try? await database.value("select count(*) from auth.rate_limit")
             times.add(duration, left ?? -1)

@@ -1,9 +1,10 @@
 import AuthDomain
 import Testing
+import Values
 
 @Suite("Broker domain")
 struct DomainTests {
-  private static let start = Moment(seconds: 1_800_000_000)
+  private static let start = Instant(seconds: 1_800_000_000)
 
   @Test(
     "B-15: Retry-After is rounded up and at least 1",

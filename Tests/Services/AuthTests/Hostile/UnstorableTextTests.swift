@@ -8,6 +8,7 @@ import ServiceKit
 import TestParley
 import TestSupport
 import Testing
+import Values
 
 @Suite("Texts with U+0000 in requests")
 struct UnstorableTextTests {

@@ -3,6 +3,7 @@ import ParleyAPI
 import PostgreSQL
 import RPC
 import Testing
+import Values
 
 @Suite("Job administration") struct JobAdminTests {
   @Test("JOB-M6: the service's jobs are an operator's to see, and nobody else's")

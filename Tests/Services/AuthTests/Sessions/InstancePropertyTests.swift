@@ -8,6 +8,7 @@ import RPC
 import TestRandom
 import TestSupport
 import Testing
+import Values
 
 @Suite("Refreshing, played at random through three instances", .serialized)
 struct InstancePropertyTests {

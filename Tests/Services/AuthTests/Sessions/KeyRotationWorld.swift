@@ -1,4 +1,5 @@
 import AuthDomain
+import Values
 
 /// The signing keys of a service of three copies, by the pure plan: each copy signs and checks with the keys that it has read, reads
 /// them anew as rarely as it may, and does then what is due.
@@ -8,13 +9,13 @@ struct KeyRotationWorld {
   /// A copy's view of the keys.
   private struct Copy {
     var keys: [SigningKeyTimes] = []
-    var readAt: Moment?
+    var readAt: Instant?
   }
 
   /// An access token: which key signed it, and until when any verifier takes it.
   private struct Access {
     let generation: Int
-    let goodUntil: Moment
+    let goodUntil: Instant
   }
 
   static let policy = SigningKeyPolicy(
@@ -34,7 +35,7 @@ struct KeyRotationWorld {
   init(_ policy: SigningKeyPolicy = Self.policy) { plan = SigningKeyPlan(policy) }
 
   /// A copy looks at the keys now, due or not.
-  mutating func read(_ copy: Int, at now: Moment) {
+  mutating func read(_ copy: Int, at now: Instant) {
     for action in plan.actions(for: stored, at: now) {
       switch action {
       case .create(let times): if stored.last.map({ $0.generation < times.generation }) ?? true { stored.append(times) }
@@ -46,7 +47,7 @@ struct KeyRotationWorld {
   }
 
   /// A copy hands out an access token.
-  mutating func sign(_ copy: Int, at now: Moment) {
+  mutating func sign(_ copy: Int, at now: Instant) {
     look(copy, at: now)
     guard let readAt = copies[copy].readAt, plan.maySign(withKeysReadAt: readAt, at: now),
       let key = zip(copies[copy].keys, plan.states(of: copies[copy].keys, at: now)).first(where: { $0.1 == .active })?.0
@@ -57,7 +58,7 @@ struct KeyRotationWorld {
   }
 
   /// A copy is shown the access tokens of late.
-  mutating func check(_ copy: Int, at now: Moment) {
+  mutating func check(_ copy: Int, at now: Instant) {
     guard let last = access.last, now < last.goodUntil else { return }
     look(copy, at: now)
     for token in access where now < token.goodUntil {
@@ -68,7 +69,7 @@ struct KeyRotationWorld {
   }
 
   /// Reads what was not looked at of late.
-  private mutating func look(_ copy: Int, at now: Moment) {
+  private mutating func look(_ copy: Int, at now: Instant) {
     if let readAt = copies[copy].readAt, now < readAt.advanced(by: Self.rereadInterval) { return }
     read(copy, at: now)
   }

@@ -6,6 +6,7 @@ import RPC
 import Synchronization
 import TestSupport
 import Testing
+import Values
 
 @testable import AuthAPI
 
@@ -100,8 +101,8 @@ struct RefreshPepperTests {
   @Test("A pepper is known half an hour before it is used, and an hour longer than its last token lives (AF-06)")
   func plan() throws {
     let plan = PepperPlan(period: .seconds(7200), tokenLifetime: .seconds(86_400))
-    let start = Moment(seconds: 1_800_000_000)
-    func at(_ seconds: Int64) -> Moment { start.advanced(by: .seconds(seconds)) }
+    let start = Instant(seconds: 1_800_000_000)
+    func at(_ seconds: Int64) -> Instant { start.advanced(by: .seconds(seconds)) }
     let first = try #require(plan.next(after: [], at: start))
     #expect(first == PepperTimes(generation: 1, createdAt: start, activatesAt: start))
     #expect(plan.next(after: [first], at: at(5399)) == nil)

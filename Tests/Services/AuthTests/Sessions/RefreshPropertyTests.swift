@@ -3,6 +3,7 @@ import Glibc
 import TestRandom
 import TestSupport
 import Testing
+import Values
 
 @Suite("Refreshing, played at random")
 struct RefreshPropertyTests {
@@ -53,7 +54,7 @@ struct RefreshPropertyTests {
     // As if nobody knew how long tokens are good for.
     if fault == .forgetsKeysEarly { (policy.leeway, policy.keySetLifetime) = (.seconds(-150), .seconds(-150)) }
     var keys = KeyRotationWorld(policy)
-    var state = RefreshState(first: digest(0), at: Moment(microseconds: world.now), rules: RefreshWorld.rules)
+    var state = RefreshState(first: digest(0), at: Instant(microseconds: world.now), rules: RefreshWorld.rules)
     var tokens = 0
     for _ in 0..<32 {
       switch world.next(&random) {
@@ -61,12 +62,12 @@ struct RefreshPropertyTests {
         let answer = show(generation, attempt, &state, at: world.now, fault)
         if case .token = answer {
           tokens += 1
-          keys.sign(random.below(3), at: Moment(microseconds: world.now))
+          keys.sign(random.below(3), at: Instant(microseconds: world.now))
         }
         world.accept(answer, to: generation, by: actor)
       case .revoke: state.end(.revoked)
-      case .rotateKeys: keys.read(random.below(3), at: Moment(microseconds: world.now))
-      case .pause: keys.check(random.below(3), at: Moment(microseconds: world.now))
+      case .rotateKeys: keys.read(random.below(3), at: Instant(microseconds: world.now))
+      case .pause: keys.check(random.below(3), at: Instant(microseconds: world.now))
       }
       if let violation = keys.violation { return (violation, world.isOver, tokens, keys.generations) }
       if world.isOver || world.violation != nil { break }
@@ -93,13 +94,13 @@ struct RefreshPropertyTests {
     if fault == .toleratesReuse, state.end == nil, generation < Int(state.current.generation) {
       state = RefreshState(
         current: state.current,
-        spent: .init(digest: digest(UInt32(generation)), attempt: nil, at: Moment(microseconds: 0)), expiresAt: state.expiresAt,
+        spent: .init(digest: digest(UInt32(generation)), attempt: nil, at: Instant(microseconds: 0)), expiresAt: state.expiresAt,
         endsAt: state.endsAt, end: nil)
     }
     let spentBefore = state.spent
     let action = state.present(
       generation: UInt32(generation), digest: digest(UInt32(generation)), attempt: attempt == 0 ? nil : Digest(attempt, 1, 0, 0),
-      at: Moment(microseconds: now), rules: rules, successor: digest)
+      at: Instant(microseconds: now), rules: rules, successor: digest)
     if fault == .forgetsRepeats, case .repeatAnswer = action {
       state = RefreshState(
         current: state.current, spent: spentBefore, expiresAt: state.expiresAt, endsAt: state.endsAt, end: nil)

@@ -1,9 +1,10 @@
 import AuthDomain
 import Testing
+import Values
 
 @Suite("What becomes of a refresh token that is shown")
 struct RefreshStateTests {
-  private static let start = Moment(seconds: 1_800_000_000)
+  private static let start = Instant(seconds: 1_800_000_000)
   private static let rules = RefreshRules()
 
   /// A session whose tokens are known by their generation and the branch they were made on.

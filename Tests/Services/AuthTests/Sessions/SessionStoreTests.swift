@@ -7,12 +7,13 @@ import Synchronization
 import TestRandom
 import TestSupport
 import Testing
+import Values
 
 @testable import AuthAPI
 
 @Suite("Sessions in the database", .serialized)
 struct SessionStoreTests {
-  private static let start = Moment(seconds: 1_800_000_000)
+  private static let start = Instant(seconds: 1_800_000_000)
 
   // MARK: Refresh
 
@@ -49,7 +50,7 @@ struct SessionStoreTests {
     var random = SeededRandom(seed)
     var world = RefreshWorld(hasThief: random.below(2) == 0)
     let rules = RefreshWorld.rules
-    var tokens = [0: try await stores.session(at: Moment(microseconds: world.now), rules: rules, user: "u\(seed % 100)")]
+    var tokens = [0: try await stores.session(at: Instant(microseconds: world.now), rules: rules, user: "u\(seed % 100)")]
     let owner: UUID? = try await stores.databases[0].reads.value(
       "select user_id from auth.session_lookup where session_id = \(UUID(high: tokens[0]!.session.high, low: tokens[0]!.session.low))"
     )
@@ -57,7 +58,7 @@ struct SessionStoreTests {
     func show(_ generation: Int, _ attempt: UInt64, _ now: Int64, _ copy: Int) async throws -> RefreshWorld.Answer {
       guard let token = tokens[generation] else { throw TestFailure("a token that nobody was given") }
       let (action, next) = try await stores.show(
-        token, attempt: attempt == 0 ? "" : "attempt-\(attempt)", to: copy, at: Moment(microseconds: now), rules: rules)
+        token, attempt: attempt == 0 ? "" : "attempt-\(attempt)", to: copy, at: Instant(microseconds: now), rules: rules)
       if let next {
         if let known = tokens[Int(next.generation)], known != next { throw TestFailure("one generation has two tokens") }
         tokens[Int(next.generation)] = next
@@ -81,7 +82,8 @@ struct SessionStoreTests {
         let wasRevoked = isRevoked
         isRevoked = true
         let ended = try await stores.stores[random.below(3)].end(
-          .one(tokens[0]!.session), of: UserID(high: owner!.high, low: owner!.low), .revoked, at: Moment(microseconds: world.now),
+          .one(tokens[0]!.session), of: UserID(high: owner!.high, low: owner!.low), .revoked,
+          at: Instant(microseconds: world.now),
           for: SessionStores.client)
         if ended.isEmpty, !wasRevoked { return ("a session that could not be ended", steps) }
       case .rotateKeys, .pause: break

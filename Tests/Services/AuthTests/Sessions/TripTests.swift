@@ -3,12 +3,13 @@ import AuthStore
 import PostgreSQL
 import TestSupport
 import Testing
+import Values
 
 @testable import AuthAPI
 
 @Suite("What sign-ins and refreshes cost the database")
 struct TripTests {
-  private static let start = Moment(seconds: 1_800_000_000)
+  private static let start = Instant(seconds: 1_800_000_000)
 
   /// The round trips of `body`.
   private static func trips(_ database: Database, _ body: () async throws -> Void) async throws -> Int {

@@ -1,5 +1,6 @@
 import AuthDomain
 import Testing
+import Values
 
 @Suite("Rules of signing in")
 struct SignInRulesTests {
@@ -8,7 +9,7 @@ struct SignInRulesTests {
   ) -> VerifiedIdentity {
     VerifiedIdentity(
       provider: .apple, subject: "s", audience: "a", email: email, emailIsPrivate: isPrivate, name: name, nonce: nonce,
-      supportsNonce: supportsNonce, issuedAt: Moment(seconds: 0), expiresAt: Moment(seconds: 600))
+      supportsNonce: supportsNonce, issuedAt: Instant(seconds: 0), expiresAt: Instant(seconds: 600))
   }
 
   @Test(

@@ -1,14 +1,15 @@
 import AuthDomain
 import TestRandom
 import Testing
+import Values
 
 @Suite("Signing key plan")
 struct SigningKeyPlanTests {
   private static let plan = SigningKeyPlan(.init())
-  private static let start = Moment(seconds: 1_800_000_000)
+  private static let start = Instant(seconds: 1_800_000_000)
   private static let day = 86_400
 
-  private static func at(_ seconds: Int) -> Moment { start.advanced(by: .seconds(seconds)) }
+  private static func at(_ seconds: Int) -> Instant { start.advanced(by: .seconds(seconds)) }
   private static func key(_ generation: Int, _ activates: Int) -> SigningKeyTimes {
     .init(generation: generation, createdAt: at(activates - 3600), activatesAt: at(activates))
   }
@@ -24,7 +25,7 @@ struct SigningKeyPlanTests {
   func publishedAhead() {
     let keys = [Self.key(1, 0)]
     let due = Self.at(30 * Self.day - 3600)
-    #expect(Self.plan.actions(for: keys, at: Moment(microseconds: due.microseconds - 1)).isEmpty)
+    #expect(Self.plan.actions(for: keys, at: Instant(microseconds: due.microseconds - 1)).isEmpty)
     #expect(
       Self.plan.actions(for: keys, at: due)
         == [.create(.init(generation: 2, createdAt: due, activatesAt: Self.at(30 * Self.day)))])
@@ -66,7 +67,7 @@ struct SigningKeyPlanTests {
   func years() {
     var random = SeededRandom(0x5eed)
     var keys: [SigningKeyTimes] = []
-    var removed: [Int: Moment] = [:]
+    var removed: [Int: Instant] = [:]
     var now = Self.start
     while now < Self.at(3650 * Self.day) {
       for action in Self.plan.actions(for: keys, at: now) {

@@ -10,6 +10,7 @@ import PostgreSQL
 import ServiceKit
 import TestSupport
 import Testing
+import Values
 
 @Suite("Signing keys", .serialized)
 struct SigningKeyTests {
@@ -22,10 +23,10 @@ struct SigningKeyTests {
   ) throws -> SigningKeyring {
     SigningKeyring(
       SigningKeyStore(database), sealedWith: try SealingKeys(parsing: sealing), on: group.loops[0], log: silent,
-      now: { Moment(seconds: 0).advanced(by: clock.wall) })
+      now: { Instant(seconds: 0).advanced(by: clock.wall) })
   }
 
-  private static func claims(at now: Moment) -> AccessTokenClaims {
+  private static func claims(at now: Instant) -> AccessTokenClaims {
     AccessTokenClaims(
       user: UserID(high: 1, low: .max), session: SessionID(high: .max, low: 4), app: "default", issuedAt: now,
       expiresAt: now.advanced(by: .seconds(300)), authenticatedAt: now)
@@ -106,7 +107,7 @@ struct SigningKeyTests {
       var hour = 0
       while hour < 24 * 62 {
         let instance = instances[hour % 3]
-        let now = instance.latest.map { _ in Moment(seconds: 0).advanced(by: clock.wall) } ?? Moment(seconds: FakeGoogle.now)
+        let now = instance.latest.map { _ in Instant(seconds: 0).advanced(by: clock.wall) } ?? Instant(seconds: FakeGoogle.now)
         let signer = AccessTokenSigner(instance, issuer: "https://auth.example", audience: "parley")
         let token = Array(try await signer.sign(Self.claims(at: now)).utf8)
         let published = try #require(instances[hour % 3].latest?.published)
@@ -210,7 +211,7 @@ struct SigningKeyTests {
     try await LimitStoreTests.withStore { database, group, _ in
       let clock = VirtualClock()
       let signer = AccessTokenSigner(try Self.keyring(database, group, clock), issuer: "i", audience: "a")
-      var claims = Self.claims(at: Moment(seconds: FakeGoogle.now))
+      var claims = Self.claims(at: Instant(seconds: FakeGoogle.now))
       _ = try await signer.sign(claims)
       claims.expiresAt = claims.expiresAt.advanced(by: .microseconds(1))
       await #expect(throws: PortFailure.self) { try await signer.sign(claims) }

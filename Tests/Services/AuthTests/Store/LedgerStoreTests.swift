@@ -4,9 +4,10 @@ import EventLoop
 import Logging
 import PostgreSQL
 import Testing
+import Values
 
 extension LimitStoreTests {
-  private static func record(_ user: UInt8, _ capability: String = "speech", at now: Moment = start) -> IssuanceRecord {
+  private static func record(_ user: UInt8, _ capability: String = "speech", at now: Instant = start) -> IssuanceRecord {
     IssuanceRecord(
       at: now, subject: SubjectHash(bytes: [user] + Array(1..<32)), audience: "web", capability: capability, account: "a@p.iam",
       scope: "s", expiresAt: now.advanced(by: .seconds(900)), address: "192.0.2.1", requestID: "r", outcome: .issued)
@@ -62,7 +63,7 @@ extension LimitStoreTests {
       #expect(second == .capReached)
       let end = record.at.nextDay
       #expect(end.microseconds % 86_400_000_000 == 0 && end > record.at)
-      #expect(store.isCapped(record.subject, "speech", at: Moment(microseconds: end.microseconds - 1)))
+      #expect(store.isCapped(record.subject, "speech", at: Instant(microseconds: end.microseconds - 1)))
       #expect(!store.isCapped(record.subject, "speech", at: end))
       #expect(!store.isCapped(record.subject, "gemini", at: record.at))
     }

@@ -5,10 +5,11 @@ import Limits
 import Logging
 import PostgreSQL
 import Testing
+import Values
 
 @Suite("The database as the serving role sees it", .serialized)
 struct LimitStoreTests {
-  static let start = Moment(seconds: 1_800_000_000)
+  static let start = Instant(seconds: 1_800_000_000)
 
   /// A database as the serving role sees it.
   static func withStore(
@@ -58,7 +59,7 @@ struct LimitStoreTests {
       let rate = BucketRate(perMinute: 60, burst: 4)
       let (ana, ben) = (UUID(high: 1, low: 1), UUID(high: 1, low: 2))
       let store = RateLimitStore.auth(database, loops: group.loops)
-      let now = Timestamp(microseconds: Self.start.microseconds)
+      let now = Self.start
       for person in [ana, ben] {
         for _ in 0..<3 { _ = try await store.takeFromMemory("account:\(person)", rate, at: now) }
       }

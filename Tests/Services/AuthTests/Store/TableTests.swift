@@ -6,12 +6,13 @@ import RPC
 import ServiceKit
 import TestSupport
 import Testing
+import Values
 
 @testable import AuthAPI
 
 @Suite("Tables of auth", .serialized)
 struct TableTests {
-  private static func walk(_ world: AccountDataWorld, of person: PostgreSQL.UUID) async throws -> TableWalk {
+  private static func walk(_ world: AccountDataWorld, of person: UUID) async throws -> TableWalk {
     let database = world.database
     return try await TableWalk("auth", AuthAPI.AuthService.tables, of: person) { query in
       let _: [String] = try await database.values(query)
@@ -46,12 +47,12 @@ struct TableTests {
     try await AccountDataWorld.running([]) { service, world in
       let ana = try await service.signIn("ana-of-the-tables")
       let access = ana.tokens?.accessToken ?? ""
-      let id = PostgreSQL.UUID(ana.profile?.userID ?? "")
+      let id = UUID(ana.profile?.userID ?? "")
       let user = try #require(id)
       _ = try await service.exchange(service.idToken("ana-of-the-tables"))
       let subject: String = try #require(try await world.database.value("select subject_hash from auth.token_issuance"))
       let walk = try await Self.walk(world, of: user)
-      let job = PostgreSQL.UUID.v7().description
+      let job = UUID.v7().description
       let customer = "mark-customer_lookup-customer_id"
       try await walk.fill(
         given: [

@@ -4,6 +4,7 @@ import JSON
 import ParleyAPI
 import RPC
 import ServiceKit
+import Values
 
 /// What the tests of sign-in and sessions do with a running service.
 extension BrokerFixture {
@@ -12,7 +13,7 @@ extension BrokerFixture {
 
   var auth: ParleyAPI.AuthService.Client { ParleyAPI.AuthService.Client(channel) }
 
-  var now: Moment { Moment(seconds: 0).advanced(by: clock.wall) }
+  var now: Instant { Instant(seconds: 0).advanced(by: clock.wall) }
 
   func from(_ address: String = "192.0.2.1", _ access: String? = nil) -> CallOptions {
     var metadata: Metadata = ["x-forwarded-for": address]

@@ -7,6 +7,7 @@ import Outbound
 import PostgreSQL
 import Synchronization
 import TestSupport
+import Values
 
 /// Google as far as the broker knows it: keys that sign ID tokens, and an endpoint that gives tokens for assertions.
 final class FakeGoogle: HTTPSending {
@@ -161,7 +162,7 @@ final class FakeGoogle: HTTPSending {
     let lifetime = object["lifetime"]?.string.flatMap { Int64($0.dropLast()) } ?? 3600
     var members: JSONObject = [
       "accessToken": .string(impersonatedPrefix + "\(account)-\(state.impersonations.count)"),
-      "expireTime": .string(Timestamp(seconds: state.wall() + lifetime).description),
+      "expireTime": .string(Instant(seconds: state.wall() + lifetime).description),
     ]
     for (name, value) in state.impersonationChanges { members[name] = value }
     return HTTPResponse(status: 200, body: JSONValue.object(members).encoded())

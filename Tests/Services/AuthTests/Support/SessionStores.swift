@@ -4,6 +4,7 @@ import EventLoop
 import JOSE
 import Logging
 import PostgreSQL
+import Values
 
 @testable import AuthAPI
 
@@ -40,10 +41,10 @@ struct SessionStores: Sendable {
   }
 
   /// Signs somebody in.
-  func session(at now: Moment, rules: RefreshRules = RefreshRules(), user: String = "ana") async throws -> RefreshToken {
+  func session(at now: Instant, rules: RefreshRules = RefreshRules(), user: String = "ana") async throws -> RefreshToken {
     let store = SignInStore(databases[0], patience: .seconds(60))
     func random() -> Digest { RefreshTokens.digest(SecureRandom.bytes(32)) }
-    func identifier() -> UUID { .v7(at: Timestamp(microseconds: now.microseconds)) }
+    func identifier() -> UUID { .v7(at: now) }
     let identity = VerifiedIdentity(
       provider: .google, subject: user, audience: "web", issuedAt: now, expiresAt: now.advanced(by: .seconds(600)))
     let newUser = UserID(identifier())
@@ -64,7 +65,7 @@ struct SessionStores: Sendable {
 
   /// Shows a token to one of the copies.
   func show(
-    _ token: RefreshToken, attempt: String, to copy: Int, at now: Moment, rules: RefreshRules = RefreshRules()
+    _ token: RefreshToken, attempt: String, to copy: Int, at now: Instant, rules: RefreshRules = RefreshRules()
   ) async throws -> (action: RefreshState.Action, next: RefreshToken?) {
     guard let owner = try await stores[copy].owner(of: token.session) else { return (.unknown, nil) }
     let refreshed = try await stores[copy].refresh(

@@ -15,6 +15,7 @@ import TestParley
 import TestSandbox
 import TestSupport
 import Testing
+import Values
 import WellKnown
 
 @Suite("An account that is deleted while a provider is away", .serialized)
@@ -29,7 +30,7 @@ struct AwayTests {
       #expect(try await world.client.complete(request, options: OnboardingWorld.options(ana)).voiceClone?.success == true)
       try await world.sandbox.fail("/elevenlabs/voice-deletion", ["status": 429, "count": 1_000])
       try await world.withAccountData { data in
-        let work = PostgreSQL.UUID.v7().description
+        let work = Values.UUID.v7().description
         let deleted = try await data.delete(.init(userID: user, workID: work), options: OnboardingWorld.withoutSession())
         #expect(deleted.kinds.first { $0.kind == "answers" }?.deleted == 45, "\(deleted)")
         let held = deleted.kinds.filter { $0.held > 0 }

@@ -14,12 +14,13 @@ import TestParley
 import TestSandbox
 import TestSupport
 import Testing
+import Values
 import WellKnown
 
 @Suite("What is in flight as an account is deleted", .serialized)
 struct DepartureTests {
   /// How many rows of somebody's there are in all tables that know people.
-  private static func rows(_ world: OnboardingWorld, of user: PostgreSQL.UUID) async throws -> [String] {
+  private static func rows(_ world: OnboardingWorld, of user: Values.UUID) async throws -> [String] {
     try await world.parley.withDatabase { database in
       let tables: [String] = try await database.rows(
         """
@@ -110,7 +111,7 @@ struct DepartureTests {
       let user = try ana.databaseID()
       let folder = "\(world.folder)/\(ana.userID)"
       try await world.withAccountData { data in
-        let work = PostgreSQL.UUID.v7().description
+        let work = Values.UUID.v7().description
         _ = try await data.delete(.init(userID: ana.userID.description, workID: work), options: OnboardingWorld.withoutSession())
         world.parley.clock.advance(by: .seconds(60))
         // Again, since the first answer was lost: the end moves with it.

@@ -7,12 +7,13 @@ import ServiceKit
 import TestParley
 import TestSupport
 import Testing
+import Values
 
 @testable import OnboardingAPI
 
 @Suite("Tables of onboarding", .serialized)
 struct TableTests {
-  private static func walk(_ world: OnboardingWorld, of person: PostgreSQL.UUID) async throws -> TableWalk {
+  private static func walk(_ world: OnboardingWorld, of person: UUID) async throws -> TableWalk {
     try await TableWalk("onboarding", OnboardingAPI.OnboardingService.tables, of: person) { query in
       try await world.execute([query])
     } rows: { query in
@@ -48,9 +49,9 @@ struct TableTests {
       let ana = try await world.signIn("ana")
       let user = try ana.databaseID()
       let walk = try await Self.walk(world, of: user)
-      let job = PostgreSQL.UUID.v7().description
-      let stage = PostgreSQL.UUID.v7().description
-      let submission = PostgreSQL.UUID.v7().description
+      let job = UUID.v7().description
+      let stage = UUID.v7().description
+      let submission = UUID.v7().description
       try await walk.fill(
         given: [
           "recording": ["state": "done", "stage_id": stage, "size": "32", "format": "wav", "media_type": "audio/wav"],
@@ -73,7 +74,7 @@ struct TableTests {
         }
         #expect(walk.missing(held, in: text) == [])
         _ = try await data.delete(
-          .init(userID: user.description, workID: PostgreSQL.UUID.v7().description), options: options)
+          .init(userID: user.description, workID: UUID.v7().description), options: options)
         let left = try await walk.left(held)
         #expect(left == [])
       }

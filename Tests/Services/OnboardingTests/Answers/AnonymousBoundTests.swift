@@ -10,6 +10,7 @@ import RPCClient
 import TestParley
 import TestSupport
 import Testing
+import Values
 import WellKnown
 
 @Suite("What people without an account may take", .serialized)
@@ -58,7 +59,7 @@ struct AnonymousBoundTests {
       @Sendable func keep(_ index: Int, _ bytes: Int, at second: Int64) async throws -> Int {
         try await world.parley.withDatabase { database in
           try await AnonymousRecordStore(database).keep(
-            Self.record(counted: bytes), under: hashes[index], until: Timestamp(seconds: 2_000_000_000 + second), most: most)
+            Self.record(counted: bytes), under: hashes[index], until: Instant(seconds: 2_000_000_000 + second), most: most)
         }
       }
       #expect(try await keep(0, 1_000, at: 1) == 0)
@@ -85,7 +86,7 @@ struct AnonymousBoundTests {
       let most = AnonymousRecordStore.parts * 3_000
       try await world.parley.withDatabase { database in
         let store = AnonymousRecordStore(database)
-        let user = PostgreSQL.UUID.v7()
+        let user = UUID.v7()
         try await withThrowingTaskGroup(of: Void.self) { group in
           for turn in 0..<60 {
             let (hash, size) = (hashes[turn * 7 % hashes.count], 600 + turn * 37 % 900)
@@ -94,19 +95,19 @@ struct AnonymousBoundTests {
               case 0:
                 _ = try await database.transaction { transaction in
                   try await SubmissionStore(database).lock(user, in: transaction)
-                  return try await store.take(under: hash, at: Timestamp(seconds: 1_900_000_000), in: transaction)
+                  return try await store.take(under: hash, at: Instant(seconds: 1_900_000_000), in: transaction)
                 }
-              case 1: _ = try await store.sweep(at: Timestamp(seconds: 2_000_000_000 + Int64(turn)))
+              case 1: _ = try await store.sweep(at: Instant(seconds: 2_000_000_000 + Int64(turn)))
               default:
                 _ = try await store.keep(
-                  Self.record(counted: size), under: hash, until: Timestamp(seconds: 2_000_000_000 + Int64(turn)), most: most)
+                  Self.record(counted: size), under: hash, until: Instant(seconds: 2_000_000_000 + Int64(turn)), most: most)
               }
             }
           }
           try await group.waitForAll()
         }
         #expect(try await store.bytes() <= Int64(most))
-        _ = try await store.sweep(at: Timestamp(seconds: 2_100_000_000))
+        _ = try await store.sweep(at: Instant(seconds: 2_100_000_000))
         #expect(try await store.bytes() == 0)
       }
       try await Self.expectCount(world)

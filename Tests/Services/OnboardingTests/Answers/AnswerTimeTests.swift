@@ -9,12 +9,13 @@ import TestParley
 import TestSandbox
 import TestSupport
 import Testing
+import Values
 import WellKnown
 
 @Suite("Answers of devices whose clock is wrong", .serialized)
 struct AnswerTimeTests {
   private static func now(_ world: OnboardingWorld) -> String {
-    PostgreSQL.Timestamp(microseconds: world.parley.clock.unixSeconds * 1_000_000).description
+    Instant(microseconds: world.parley.clock.unixSeconds * 1_000_000).description
   }
 
   /// Whether an answer to step 3 gives way to the one that is there.

@@ -11,6 +11,7 @@ import TestParley
 import TestSandbox
 import TestSupport
 import Testing
+import Values
 import WellKnown
 
 /// What calls ask of the database, by the driver's own counters: round trips, which are what a call waits for.

@@ -12,6 +12,7 @@ import TestParley
 import TestSandbox
 import TestSupport
 import Testing
+import Values
 import WellKnown
 
 @testable import OnboardingAPI
@@ -20,8 +21,7 @@ import WellKnown
 @Suite("Recordings that are heard piece by piece", .serialized)
 struct StreamedRecordingTests {
   /// Puts what a person has said into this store, as the job that moves recordings does.
-  private static func move(_ bytes: [UInt8], of user: PostgreSQL.UUID, to blobs: any BlobStore, _ database: Database) async throws
-  {
+  private static func move(_ bytes: [UInt8], of user: UUID, to blobs: any BlobStore, _ database: Database) async throws {
     try await blobs.put(bytes, of: user, type: "audio/wav")
     try await database.transaction { transaction in
       try await RecordingStore(database).stored(SHA256.digest(bytes), of: user, at: .init(microseconds: 1), in: transaction)

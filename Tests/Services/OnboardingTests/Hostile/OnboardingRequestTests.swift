@@ -10,6 +10,7 @@ import ServiceKit
 import TestParley
 import TestSupport
 import Testing
+import Values
 
 @Suite("Texts with U+0000, and forged page tokens, in onboarding's requests", .serialized)
 struct OnboardingRequestTests {

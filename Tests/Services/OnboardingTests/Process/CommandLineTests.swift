@@ -10,6 +10,7 @@ import TestParley
 import TestSandbox
 import TestSupport
 import Testing
+import Values
 
 /// The built `parley` beside the true services, as people have them.
 @Suite("The command line against the service", .serialized)
@@ -45,7 +46,7 @@ struct CommandLineTests {
     }
 
     private func start(_ command: [String]) async throws -> (status: Int32, output: String) {
-      let output = "\(home)/output-\(PostgreSQL.UUID.v7())"
+      let output = "\(home)/output-\(Values.UUID.v7())"
       let sanitizers = ChildProcess.sanitizerVariables.map { "\($0.key)=\($0.value)" }
       let process = try ChildProcess.start(["env", "-i"] + variables + sanitizers + command, output: output)
       let status = try await pool.run { ChildProcess.wait(process) }

@@ -11,6 +11,7 @@ import TestParley
 import TestSandbox
 import TestSupport
 import Testing
+import Values
 import WellKnown
 
 @Suite("What each method of onboarding costs its database", .serialized)
@@ -196,7 +197,7 @@ struct MethodCostTests {
       let leaves = try await done(world, "leaves \(number)", variant: 351 + number)
       try await eventually { try await world.submissionJobs() == 0 }
       _ = try await data.delete(
-        .init(userID: leaves.userID.description, workID: PostgreSQL.UUID.v7().description), options: options)
+        .init(userID: leaves.userID.description, workID: UUID.v7().description), options: options)
     }
   }
 

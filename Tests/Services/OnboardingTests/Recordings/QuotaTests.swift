@@ -11,6 +11,7 @@ import TestParley
 import TestSandbox
 import TestSupport
 import Testing
+import Values
 import WellKnown
 
 @Suite("How much a person may leave behind", .serialized)
@@ -33,7 +34,7 @@ struct QuotaTests {
       let files = [try SpokenFiles.m4a(1), try SpokenFiles.m4a(2)].sorted { $0.count > $1.count }
       let (first, second) = (files[0], files[1])
       // By the service's clock: what nobody has referred to for a month by that one is removed.
-      let start = Timestamp(microseconds: TestClock.start * 1_000_000)
+      let start = Instant(microseconds: TestClock.start * 1_000_000)
       try await world.parley.withDatabase { database in
         _ = try await database.execute(
           """

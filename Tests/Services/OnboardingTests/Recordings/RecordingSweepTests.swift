@@ -14,6 +14,7 @@ import TestParley
 import TestSandbox
 import TestSupport
 import Testing
+import Values
 import WellKnown
 
 @Suite("Recordings that no answer refers to", .serialized)
@@ -25,7 +26,7 @@ struct RecordingSweepTests {
   /// Somebody with two recordings in the object store, of which one is no answer any more.
   private struct Left: Sendable {
     let user: TestUser
-    let id: PostgreSQL.UUID
+    let id: Values.UUID
     /// What is still an answer.
     let kept: [UInt8]
     /// What is not.
@@ -61,7 +62,7 @@ struct RecordingSweepTests {
   /// Waits until the service has looked at everything once more, from beginning to end: twice it removes what is planted for that.
   private static func look(_ world: OnboardingWorld) async throws {
     for _ in 1...2 {
-      let nobody = PostgreSQL.UUID.v7()
+      let nobody = Values.UUID.v7()
       try await world.parley.withDatabase { database in
         _ = try await database.execute(
           """
@@ -217,7 +218,7 @@ extension OnboardingWorld {
   }
 
   /// Whether the object store was asked in vain for something of somebody's.
-  fileprivate func isPostponed(_ user: PostgreSQL.UUID) async throws -> Bool {
+  fileprivate func isPostponed(_ user: Values.UUID) async throws -> Bool {
     try await count("onboarding.unwanted_recording where user_id = \(user) and due_at > since") == 1
   }
 }

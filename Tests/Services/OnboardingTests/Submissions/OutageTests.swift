@@ -12,6 +12,7 @@ import TestParley
 import TestSandbox
 import TestSupport
 import Testing
+import Values
 import WellKnown
 
 @Suite("Work while what it stands on is away", .serialized)
@@ -61,7 +62,7 @@ struct OutageTests {
       let endpoint = sandbox.url.replacing("localhost", with: "127.0.0.1")
       let settings = ["JOBS_LEASE": "600s", "BLOBS_S3_ENDPOINT": endpoint]
       let chat = "/openai/v1/chat/completions"
-      let user = Mutex<PostgreSQL.UUID?>(nil)
+      let user = Mutex<UUID?>(nil)
       try await OnboardingWorld.restarting(
         settings, with: sandbox, inBucket: true,
         doing: [
@@ -115,10 +116,10 @@ struct OutageTests {
 
   /// Lets time pass until the job of a submission is due that waits for it; answers how often: 0 where none does.
   private func passToJob(_ world: OnboardingWorld) async throws -> Int {
-    let due: Timestamp? = try await world.value(
+    let due: Instant? = try await world.value(
       "select due_at from onboarding.job where kind = 'onboarding.process' and holder is null")
     guard let due else { return 0 }
-    let pause = due.duration(since: Timestamp(microseconds: Int64(world.parley.clock.now / .microseconds(1))))
+    let pause = due.duration(since: Instant(microseconds: Int64(world.parley.clock.now / .microseconds(1))))
     guard pause > .zero else { return 0 }
     world.parley.clock.advance(by: pause)
     return 1

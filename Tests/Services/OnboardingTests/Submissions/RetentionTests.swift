@@ -9,6 +9,7 @@ import TestParley
 import TestSandbox
 import TestSupport
 import Testing
+import Values
 import WellKnown
 
 @Suite("How long submissions are kept", .serialized)
@@ -30,8 +31,8 @@ struct RetentionTests {
     }
   }
 
-  private static func id(_ text: String) throws -> PostgreSQL.UUID {
-    let id = PostgreSQL.UUID(text)
+  private static func id(_ text: String) throws -> UUID {
+    let id = UUID(text)
     return try #require(id)
   }
 
@@ -98,7 +99,7 @@ struct RetentionTests {
         """
       ])
       let (firstID, runningID) = (try Self.id(first), try Self.id(running))
-      @Sendable func events(_ id: PostgreSQL.UUID) async throws -> Int64? {
+      @Sendable func events(_ id: UUID) async throws -> Int64? {
         try await world.value("select count(*) from onboarding.submission_event where submission_id = \(id)")
       }
       let (all, underWay) = (try await events(firstID), try await events(runningID))

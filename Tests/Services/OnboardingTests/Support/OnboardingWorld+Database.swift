@@ -3,6 +3,7 @@ import EventLoop
 import PostgreSQL
 import TestParley
 import Testing
+import Values
 
 /// What tests do behind the service's back.
 extension OnboardingWorld {
@@ -40,8 +41,8 @@ extension OnboardingWorld {
 
 extension TestUser {
   /// The account as the database has it.
-  func databaseID() throws -> PostgreSQL.UUID {
-    let id = PostgreSQL.UUID(userID.description)
+  func databaseID() throws -> UUID {
+    let id = UUID(userID.description)
     return try #require(id)
   }
 }

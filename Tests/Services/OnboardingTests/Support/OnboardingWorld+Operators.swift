@@ -10,6 +10,7 @@ import ServiceKit
 import TestParley
 import TestSupport
 import Testing
+import Values
 
 /// The service as operators and other services see it.
 extension OnboardingWorld {
@@ -42,7 +43,7 @@ extension OnboardingWorld {
   func deleteAccount(of user: TestUser) async throws -> DeleteResponse {
     try await withAccountData { data in
       try await data.delete(
-        .init(userID: user.userID.description, workID: PostgreSQL.UUID.v7().description), options: Self.withoutSession())
+        .init(userID: user.userID.description, workID: UUID.v7().description), options: Self.withoutSession())
     }
   }
 

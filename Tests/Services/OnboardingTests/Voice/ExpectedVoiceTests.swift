@@ -11,6 +11,7 @@ import TestParley
 import TestSandbox
 import TestSupport
 import Testing
+import Values
 import WellKnown
 
 @Suite("Voices that come too late", .serialized)

@@ -13,6 +13,7 @@ import TestParley
 import TestSandbox
 import TestSupport
 import Testing
+import Values
 import WellKnown
 
 @Suite("Voices", .serialized)

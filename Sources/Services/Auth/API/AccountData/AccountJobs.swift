@@ -2,6 +2,7 @@ internal import AuthDomain
 internal import AuthStore
 internal import Jobs
 internal import PostgreSQL
+internal import Values
 
 /// Exports and deletions as jobs of the service's queue.
 enum AccountJobs {
@@ -54,7 +55,7 @@ struct QueuedAccountWork: AccountWorkQueueing {
   let engine: any JobEngine
 
   func enqueue(
-    _ work: AccountWorkID, _ kind: AccountWork.Kind, of user: UserID, at now: Moment, on transaction: Transaction
+    _ work: AccountWorkID, _ kind: AccountWork.Kind, of user: UserID, at now: Instant, on transaction: Transaction
   ) async throws { try await engine.enqueue(Self.job(work, kind, of: user), in: transaction) }
 
   /// Enqueues work whose job is gone; where there is one, nothing happens.

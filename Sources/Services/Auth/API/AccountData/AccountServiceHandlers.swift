@@ -5,6 +5,7 @@ internal import ParleyAPI
 internal import PostgreSQL
 internal import RPC
 internal import ServiceKit
+internal import Values
 internal import WellKnown
 
 /// `parley.auth.v1.AccountService`.
@@ -20,7 +21,7 @@ struct AccountServiceHandlers: AccountService.Handlers {
   let limits: AccountLimits
   let calls: JournalledCalls
   let journal: AccountJournal
-  let now: @Sendable () -> Moment
+  let now: @Sendable () -> Instant
 
   // MARK: Step-up
 
@@ -155,7 +156,7 @@ struct AccountServiceHandlers: AccountService.Handlers {
     guard (16...64).contains(key.utf8.count), key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
       throw AccountRefusal(field: "idempotency_key", "16 to 64 characters of ASCII, none of them a blank")
     }
-    let id = UUID.v7(at: Timestamp(microseconds: now().microseconds))
+    let id = UUID.v7(at: now())
     return AccountWorkStore.Request(
       id: AccountWorkID(id), user: caller.user, app: caller.app, session: caller.session, key: key, steps: plan.steps(of: kind))
   }

@@ -6,6 +6,7 @@ internal import PostgreSQL
 internal import RPC
 internal import ServiceKit
 internal import Telemetry
+internal import Values
 
 /// Tells log and metrics how exports and deletions go.
 final class AccountWorkJournal: Sendable {
@@ -44,7 +45,7 @@ final class AccountWorkJournal: Sendable {
       ])
   }
 
-  func ended(_ work: AccountWork, _ outcome: String, at now: Moment) {
+  func ended(_ work: AccountWork, _ outcome: String, at now: Instant) {
     metrics.counter(
       "parley_account_work_ended_total", help: "Exports and deletions that have come to their end.",
       labels: [("kind", work.kind.rawValue), ("outcome", outcome)]

@@ -7,6 +7,7 @@ internal import PostgreSQL
 internal import RPC
 internal import ServiceKit
 internal import Telemetry
+internal import Values
 
 /// Does exports and deletions: asks every service for its part until each has done it.
 ///
@@ -29,7 +30,7 @@ struct AccountWorker: Sendable {
   let plan: AccountWorkPlan
   let rules: AccountDataRules
   let journal: AccountWorkJournal
-  let now: @Sendable () -> Moment
+  let now: @Sendable () -> Instant
 
   /// Does what can be done now.
   ///

@@ -1,9 +1,9 @@
 internal import AuthDomain
 internal import AuthStore
 internal import ParleyProvider
-internal import PostgreSQL
 internal import RPC
 internal import ServiceKit
+internal import Values
 
 /// What this service keeps of people, as every service hands it out, deletes and counts it: for the work of its own process. Over RPC
 /// nobody asks this service for it, and nobody may.
@@ -12,7 +12,7 @@ struct OwnAccountData: AccountDataHolding {
   let apps: AppCatalogue
   /// How the broker's ledger knows people.
   let subjects: any SubjectHashing
-  let now: @Sendable () -> Moment
+  let now: @Sendable () -> Instant
 
   func export(of user: UUID, _ send: @escaping @Sendable (AccountDocumentPart) async throws -> Void) async throws {
     try await store.read(try await person(UserID(user))) { kind, rows in

@@ -2,6 +2,7 @@ internal import AuthDomain
 internal import AuthStore
 internal import ParleyAPI
 internal import ServiceKit
+internal import Values
 internal import WellKnown
 
 /// The step-up: a person who has a session shows a provider's token once more.
@@ -10,7 +11,7 @@ struct ReauthenticationFlow: Sendable {
   let signIn: SignInFlow
   let store: SignInStore
   let issuer: SessionIssuer
-  let now: @Sendable () -> Moment
+  let now: @Sendable () -> Instant
 
   /// Judges the token as a sign-in does, and more strictly: it was made within the time that a step-up serves.
   ///

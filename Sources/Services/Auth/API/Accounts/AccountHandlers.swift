@@ -5,6 +5,7 @@ internal import ParleyAPI
 internal import PostgreSQL
 internal import RPC
 internal import ServiceKit
+internal import Values
 internal import WellKnown
 
 /// `parley.auth.v1.AuthService`.
@@ -17,7 +18,7 @@ struct AccountHandlers: ParleyAPI.AuthService.Handlers {
   let journal: AccountJournal
   let calls: JournalledCalls
   let pages: PageKeyStore
-  let now: @Sendable () -> Moment
+  let now: @Sendable () -> Instant
 
   // MARK: Signing in
 

@@ -1,19 +1,20 @@
 internal import AuthDomain
 internal import Limits
 internal import PostgreSQL
+internal import Values
 
 /// Takes tokens from buckets, and lets nobody in when nobody can say what is in them.
 struct AccountLimits: Sendable {
   let store: RateLimitStore
 
   func take(
-    _ key: LimitKey, _ limit: RateLimit, at now: Moment, otherwise kind: AccountRefusal.Kind
+    _ key: LimitKey, _ limit: RateLimit, at now: Instant, otherwise kind: AccountRefusal.Kind
   ) async throws(AccountRefusal) {
     try await gate(key, limit, at: now, otherwise: kind).pass()
   }
 
   /// A limit that a call takes from together with its first question.
-  func gate(_ key: LimitKey, _ limit: RateLimit, at now: Moment, otherwise kind: AccountRefusal.Kind) -> LimitGate {
+  func gate(_ key: LimitKey, _ limit: RateLimit, at now: Instant, otherwise kind: AccountRefusal.Kind) -> LimitGate {
     LimitGate(take: store.prepare(key, limit, at: now), limit: limit, now: now, kind: kind)
   }
 }
@@ -23,10 +24,10 @@ struct LimitGate: Sendable {
   /// The token.
   let take: PreparedTake
   private let limit: RateLimit
-  private let now: Moment
+  private let now: Instant
   private let kind: AccountRefusal.Kind
 
-  init(take: PreparedTake, limit: RateLimit, now: Moment, kind: AccountRefusal.Kind) {
+  init(take: PreparedTake, limit: RateLimit, now: Instant, kind: AccountRefusal.Kind) {
     (self.take, self.limit, self.now, self.kind) = (take, limit, now, kind)
   }
 
@@ -50,7 +51,7 @@ struct LimitGate: Sendable {
 
   /// Refuses the call where the token was.
   func judge(_ answer: BucketAnswer) throws(AccountRefusal) {
-    guard let until = answer.refusedUntil.map({ Moment(microseconds: $0.microseconds) }) else { return }
+    guard let until = answer.refusedUntil else { return }
     var refusal = AccountRefusal(kind, retryAfter: .seconds(RetryAfter.seconds(until: until, from: now)))
     refusal.limit = limit
     throw refusal

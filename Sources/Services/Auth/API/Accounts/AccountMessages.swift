@@ -2,6 +2,7 @@ internal import AuthDomain
 internal import AuthStore
 internal import ParleyAPI
 internal import PostgreSQL
+internal import Values
 internal import WellKnown
 
 extension AuthDomain.IdentityProvider {

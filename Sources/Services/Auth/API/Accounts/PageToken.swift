@@ -3,6 +3,7 @@ internal import AuthStore
 internal import Pages
 internal import PostgreSQL
 internal import RPC
+internal import Values
 
 /// Where a list goes on, as clients carry it about: sealed for one method and one reader.
 struct PageToken: Sendable {
@@ -47,13 +48,13 @@ struct PageToken: Sendable {
     return asked == 0 ? 50 : Int(asked)
   }
 
-  private func seal(_ at: Moment, _ id: some Identifier) -> String {
+  private func seal(_ at: Instant, _ id: some Identifier) -> String {
     tokens.seal(Self.bytes(UInt64(bitPattern: at.microseconds)) + Self.bytes(id.high) + Self.bytes(id.low), in: list, of: reader)
   }
 
-  private func place<ID: Identifier>(_ text: String) throws(AccountRefusal) -> (at: Moment, id: ID)? {
+  private func place<ID: Identifier>(_ text: String) throws(AccountRefusal) -> (at: Instant, id: ID)? {
     guard let words = try words(text, 3) else { return nil }
-    return (Moment(microseconds: Int64(bitPattern: words[0])), ID(high: words[1], low: words[2]))
+    return (Instant(microseconds: Int64(bitPattern: words[0])), ID(high: words[1], low: words[2]))
   }
 
   /// So many words; nil for the first page.

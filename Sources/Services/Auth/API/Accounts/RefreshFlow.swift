@@ -2,6 +2,7 @@ internal import AuthDomain
 internal import AuthStore
 internal import ParleyAPI
 internal import PostgreSQL
+internal import Values
 
 /// The exchange of a refresh token for the next tokens.
 struct RefreshFlow: Sendable {
@@ -13,7 +14,7 @@ struct RefreshFlow: Sendable {
   let limits: AccountLimits
   let issuer: SessionIssuer
   let journal: AccountJournal
-  let now: @Sendable () -> Moment
+  let now: @Sendable () -> Instant
 
   func refresh(_ text: String, attempt: String, for client: AccountClient) async throws -> SessionTokens {
     let now = now()

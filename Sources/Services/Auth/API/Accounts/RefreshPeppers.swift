@@ -4,6 +4,7 @@ internal import JOSE
 internal import Logging
 internal import PostgreSQL
 internal import Synchronization
+internal import Values
 
 /// What refresh tokens are made with and read with.
 struct RefreshPepper: Sendable {
@@ -33,20 +34,20 @@ final class RefreshPeppers: Sendable {
 
   private struct Known {
     var peppers: [(times: PepperTimes, bytes: [UInt8])]
-    var readAt: Moment
+    var readAt: Instant
   }
 
   private let store: RefreshPepperStore
   private let sealing: SealingKeys
   private let plan: PepperPlan
   private let log: Logger
-  private let now: @Sendable () -> Moment
+  private let now: @Sendable () -> Instant
   private let known = Mutex<Known?>(nil)
 
   /// Peppers that were not read yet.
   init(
     _ store: RefreshPepperStore, sealedWith sealing: SealingKeys, _ plan: PepperPlan, log: Logger,
-    now: @escaping @Sendable () -> Moment
+    now: @escaping @Sendable () -> Instant
   ) {
     self.store = store
     self.sealing = sealing
@@ -98,7 +99,7 @@ final class RefreshPeppers: Sendable {
     return read
   }
 
-  private func choose(_ known: Known, _ now: Moment) -> RefreshPepper {
+  private func choose(_ known: Known, _ now: Instant) -> RefreshPepper {
     let active = plan.active(of: known.peppers.map(\.times), at: now)
     let (first, others) = known.peppers.reduce(into: (first: [UInt8](), others: [[UInt8]]())) { found, pepper in
       if pepper.times.generation == active?.generation {

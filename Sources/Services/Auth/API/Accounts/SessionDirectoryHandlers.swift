@@ -3,6 +3,7 @@ internal import AuthStore
 internal import EventLoop
 internal import ParleyAPI
 internal import RPC
+internal import Values
 
 /// `parley.auth.v1.SessionDirectoryService`: what other services ask about sessions.
 struct SessionDirectoryHandlers: SessionDirectoryService.Handlers {
@@ -11,7 +12,7 @@ struct SessionDirectoryHandlers: SessionDirectoryService.Handlers {
   let loops: [EventLoop]
   /// How often the feed is read. Each reading is told, so it is the heartbeat as well.
   let interval: Duration
-  let now: @Sendable () -> Moment
+  let now: @Sendable () -> Instant
 
   /// Each watcher reads for itself: a question by primary key, answered from memory. A reading that fails ends the stream, because a
   /// heartbeat says that nothing was missed.

@@ -1,5 +1,6 @@
 internal import AuthDomain
 internal import ParleyAPI
+internal import Values
 internal import WellKnown
 
 /// Makes what a signed-in device holds.
@@ -7,7 +8,8 @@ struct SessionIssuer: Sendable {
   let signer: any AccessTokenSigning
 
   /// The tokens of a session.
-  func tokens(_ session: SessionRecord, refresh token: RefreshToken, at now: Moment) async throws(AccountRefusal) -> SessionTokens
+  func tokens(_ session: SessionRecord, refresh token: RefreshToken, at now: Instant) async throws(AccountRefusal)
+    -> SessionTokens
   {
     let access = try await sign(session, at: now)
     return SessionTokens(
@@ -21,7 +23,7 @@ struct SessionIssuer: Sendable {
   }
 
   /// An access token of a session.
-  func sign(_ session: SessionRecord, at now: Moment) async throws(AccountRefusal) -> String {
+  func sign(_ session: SessionRecord, at now: Instant) async throws(AccountRefusal) -> String {
     let claims = AccessTokenClaims(
       user: session.user, session: session.id, app: session.app, issuedAt: now,
       expiresAt: now.advanced(by: AccountRules.accessLifetime), authenticatedAt: session.authenticatedAt)

@@ -3,6 +3,7 @@ internal import AuthStore
 internal import JOSE
 internal import ParleyAPI
 internal import PostgreSQL
+internal import Values
 
 /// Signing in: a nonce, and the exchange of a provider's token for a session.
 struct SignInFlow: Sendable {
@@ -27,7 +28,7 @@ struct SignInFlow: Sendable {
     var text: String
     var providerText: String
     var form: AuthDomain.NonceForm
-    var expiresAt: Moment
+    var expiresAt: Instant
   }
 
   let rules: AccountRules
@@ -42,7 +43,7 @@ struct SignInFlow: Sendable {
   /// What keeps codes; nil where nobody could exchange them.
   let grants: AppleGrants?
   let journal: AccountJournal
-  let now: @Sendable () -> Moment
+  let now: @Sendable () -> Instant
 
   // MARK: Nonce
 
@@ -117,7 +118,7 @@ struct SignInFlow: Sendable {
     /// What the token is known by.
     var token: AuthDomain.Digest
     /// Until when the token could be shown again.
-    var tokenExpiresAt: Moment
+    var tokenExpiresAt: Instant
   }
 
   /// Judges what is shown, in the order that tells a stranger the least.
@@ -199,7 +200,7 @@ struct SignInFlow: Sendable {
     return text
   }
 
-  private static func identifier(at now: Moment) -> UUID { .v7(at: Timestamp(microseconds: now.microseconds)) }
+  private static func identifier(at now: Instant) -> UUID { .v7(at: now) }
 
   private static func digest(_ text: String) -> AuthDomain.Digest { RefreshTokens.digest(Array(text.utf8)) }
 

@@ -2,6 +2,7 @@ internal import AppleProvider
 internal import AuthDomain
 internal import EventLoop
 internal import OpenID
+internal import Values
 
 /// Apple's identity tokens as identities of one app.
 struct AppleSignIn: IdentityVerifying {
@@ -13,7 +14,7 @@ struct AppleSignIn: IdentityVerifying {
     return VerifiedIdentity(
       provider: .apple, subject: verified.subject, audience: verified.audience, email: verified.email,
       emailIsVerified: verified.emailIsVerified ?? false, emailIsPrivate: verified.emailIsPrivate, nonce: verified.nonce,
-      supportsNonce: verified.supportsNonce, issuedAt: Moment(seconds: verified.issuedAt),
-      expiresAt: Moment(seconds: verified.expiry))
+      supportsNonce: verified.supportsNonce, issuedAt: Instant(seconds: verified.issuedAt),
+      expiresAt: Instant(seconds: verified.expiry))
   }
 }

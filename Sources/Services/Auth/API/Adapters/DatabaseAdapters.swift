@@ -3,34 +3,35 @@ internal import AuthStore
 internal import JOSE
 internal import Limits
 internal import PostgreSQL
+internal import Values
 
 /// The buckets in the database as the broker's limits.
 struct SharedLimits: RateLimiting {
   let store: RateLimitStore
 
-  func take(_ key: LimitKey, _ limit: RateLimit, at now: Moment) async throws(PortFailure) -> LimitDecision {
+  func take(_ key: LimitKey, _ limit: RateLimit, at now: Instant) async throws(PortFailure) -> LimitDecision {
     let answer: BucketAnswer
     do { answer = try await store.prepare(key, limit, at: now).send().answer } catch { throw PortFailure(error) }
     return LimitDecision(answer)
   }
 
-  func refusal(of key: LimitKey, _ limit: RateLimit, at now: Moment) -> LimitDecision? {
+  func refusal(of key: LimitKey, _ limit: RateLimit, at now: Instant) -> LimitDecision? {
     store.prepare(key, limit, at: now).refusal.map { LimitDecision($0) }
   }
 }
 
 extension RateLimitStore {
   /// A token that is taken together with what depends on it.
-  func prepare(_ key: LimitKey, _ limit: RateLimit, at now: Moment) -> PreparedTake {
+  func prepare(_ key: LimitKey, _ limit: RateLimit, at now: Instant) -> PreparedTake {
     prepare(
-      key.text, BucketRate(perMinute: limit.perMinute, burst: limit.burst), at: Timestamp(microseconds: now.microseconds))
+      key.text, BucketRate(perMinute: limit.perMinute, burst: limit.burst), at: now)
   }
 }
 
 extension LimitDecision {
   /// What a bucket has answered.
   init(_ answer: BucketAnswer) {
-    self = answer.refusedUntil.map { .refused(until: Moment(microseconds: $0.microseconds)) } ?? .allowed
+    self = answer.refusedUntil.map { .refused(until: $0) } ?? .allowed
   }
 }
 
@@ -51,7 +52,7 @@ struct DurableAudit: IssuanceAuditing {
     do { return try await store.issue(record, perDay: perDay, to: holder, taking: take) } catch { throw PortFailure(error) }
   }
 
-  func isCapped(_ subject: SubjectHash, _ capability: String, at now: Moment) -> Bool {
+  func isCapped(_ subject: SubjectHash, _ capability: String, at now: Instant) -> Bool {
     store.isCapped(subject, capability, at: now)
   }
 }

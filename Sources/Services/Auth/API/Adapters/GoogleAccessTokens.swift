@@ -2,6 +2,7 @@ internal import AuthDomain
 internal import EventLoop
 internal import GoogleProvider
 internal import OpenID
+internal import Values
 
 /// Google's access tokens as the broker's. What is left of them is measured on the monotonic clock and told on the wall clock.
 struct GoogleAccessTokens: AccessTokenMinting {
@@ -10,7 +11,7 @@ struct GoogleAccessTokens: AccessTokenMinting {
   /// Those of the accounts that are impersonated, by the capability's name.
   let impersonated: [String: any CloudTokenSource]
   let monotonic: @Sendable () -> MonotonicInstant
-  let now: @Sendable () -> Moment
+  let now: @Sendable () -> Instant
 
   func mint(_ capability: Capability) async throws(PortFailure) -> AccessToken {
     // A capability never falls back to the broker's own account, which may do more.

@@ -2,6 +2,7 @@ internal import AuthDomain
 internal import EventLoop
 internal import GoogleProvider
 internal import OpenID
+internal import Values
 
 /// Google's ID tokens as identities of one app.
 struct GoogleSignIn: IdentityVerifying {
@@ -13,6 +14,6 @@ struct GoogleSignIn: IdentityVerifying {
     return VerifiedIdentity(
       provider: .google, subject: verified.subject ?? "", audience: verified.audience, email: verified.email,
       emailIsVerified: verified.emailIsVerified ?? false, name: verified.givenName ?? verified.name, nonce: verified.nonce,
-      issuedAt: Moment(seconds: verified.issuedAt), expiresAt: Moment(seconds: verified.expiry))
+      issuedAt: Instant(seconds: verified.issuedAt), expiresAt: Instant(seconds: verified.expiry))
   }
 }

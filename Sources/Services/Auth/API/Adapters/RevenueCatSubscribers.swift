@@ -1,5 +1,6 @@
 internal import AuthDomain
 internal import RevenueCatProvider
+internal import Values
 
 /// RevenueCat's documents as the answers that billing reads.
 struct RevenueCatSubscribers: SubscriberReading {
@@ -33,18 +34,18 @@ struct RevenueCatSubscribers: SubscriberReading {
       best[next.productID] = best[next.productID].map { next.outlasts($0) ? next : $0 } ?? next
     }
     return SubscriptionSnapshot(
-      at: Moment(milliseconds: found.requestedAt), subscriptions: best.values.sorted { $0.productID < $1.productID })
+      at: Instant(milliseconds: found.requestedAt), subscriptions: best.values.sorted { $0.productID < $1.productID })
   }
 
   private static func subscription(
     _ entitlement: RevenueCatSubscriber.Entitlement, _ product: RevenueCatSubscriber.Product?
   ) -> Subscription {
     var subscription = Subscription(
-      productID: entitlement.productID, endsAt: entitlement.expiresAt.map { Moment(milliseconds: $0) },
-      graceUntil: entitlement.graceUntil.map { Moment(milliseconds: $0) }, isTrial: product?.period == "trial",
+      productID: entitlement.productID, endsAt: entitlement.expiresAt.map { Instant(milliseconds: $0) },
+      graceUntil: entitlement.graceUntil.map { Instant(milliseconds: $0) }, isTrial: product?.period == "trial",
       hasBillingIssue: product?.hasBillingIssue ?? false)
     guard let product else { return subscription }
-    if let refundedAt = product.refundedAt.map({ Moment(milliseconds: $0) }) {
+    if let refundedAt = product.refundedAt.map({ Instant(milliseconds: $0) }) {
       subscription.endsAt = subscription.endsAt.map { min($0, refundedAt) } ?? refundedAt
       subscription.graceUntil = nil
       return subscription
@@ -58,18 +59,18 @@ struct RevenueCatSubscribers: SubscriberReading {
 
 extension BillingEvent {
   /// A webhook as an event. `receivedAt` dates one that does not say when it happened.
-  init(_ webhook: RevenueCatWebhook, receivedAt: Moment) {
+  init(_ webhook: RevenueCatWebhook, receivedAt: Instant) {
     self.init(
-      id: webhook.id, type: webhook.type, at: webhook.at.map { Moment(milliseconds: $0) } ?? receivedAt,
+      id: webhook.id, type: webhook.type, at: webhook.at.map { Instant(milliseconds: $0) } ?? receivedAt,
       isSandbox: webhook.environment == "SANDBOX", customers: webhook.customers.compactMap { CustomerID($0) },
       transferredFrom: webhook.transferredFrom.compactMap { CustomerID($0) },
       transferredTo: webhook.transferredTo.compactMap { CustomerID($0) }, productID: webhook.productID,
-      entitlements: webhook.entitlements, expiresAt: webhook.expiresAt.map { Moment(milliseconds: $0) },
-      graceUntil: webhook.graceUntil.map { Moment(milliseconds: $0) }, period: webhook.period, reason: webhook.reason)
+      entitlements: webhook.entitlements, expiresAt: webhook.expiresAt.map { Instant(milliseconds: $0) },
+      graceUntil: webhook.graceUntil.map { Instant(milliseconds: $0) }, period: webhook.period, reason: webhook.reason)
   }
 }
 
-extension Moment {
+extension Instant {
   /// So many milliseconds since 1970, held within what a database can store.
   init(milliseconds: Int64) {
     // 9999-12-31; RevenueCat writes dates far away for what ends never in practice.

@@ -1,13 +1,13 @@
 internal import AuthDomain
 internal import AuthStore
-internal import PostgreSQL
 internal import ServiceKit
+internal import Values
 
 /// The tables of sessions as the feed of this service's own guard.
 struct StoredRevocations: RevocationSource {
   let revocations: RevocationStore
   let sessions: SessionStore
-  let now: @Sendable () -> Moment
+  let now: @Sendable () -> Instant
 
   func ended(
     after position: RevocationPosition

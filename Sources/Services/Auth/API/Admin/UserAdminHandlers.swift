@@ -5,6 +5,7 @@ internal import Pages
 internal import ParleyAPI
 internal import PostgreSQL
 internal import RPC
+internal import Values
 internal import WellKnown
 
 /// `parley.auth.v1.UserAdminService`: people's accounts and sessions, and the audit, for operators.
@@ -19,7 +20,7 @@ struct UserAdminHandlers: UserAdminService.Handlers {
   let journal: AccountJournal
   let calls: JournalledCalls
   let pages: PageKeyStore
-  let now: @Sendable () -> Moment
+  let now: @Sendable () -> Instant
   let log: Logger
 
   // MARK: Users
@@ -29,8 +30,8 @@ struct UserAdminHandlers: UserAdminService.Handlers {
       let size = try PageToken.size(request.pageSize)
       let filter = UserFilter(
         app: request.app.unlessEmpty, provider: try Self.provider(request.provider), email: request.email.unlessEmpty,
-        createdSince: try Moment(request.createdSince, "created_since"),
-        createdUntil: try Moment(request.createdUntil, "created_until"), suspendedOnly: request.suspendedOnly)
+        createdSince: try Instant(request.createdSince, "created_since"),
+        createdUntil: try Instant(request.createdUntil, "created_until"), suspendedOnly: request.suspendedOnly)
       let token = try await PageToken(pages, call)
       let found = try await users.list(filter, after: token.user(request.pageToken), limit: size + 1, at: now())
       let page = found.prefix(size)
@@ -120,8 +121,8 @@ struct UserAdminHandlers: UserAdminService.Handlers {
     try await answer(call) { _ in
       let size = try PageToken.size(request.pageSize, atMost: 500)
       var filter = AuditFilter(
-        action: request.action.unlessEmpty, reason: request.reason.unlessEmpty, since: try Moment(request.since, "since"),
-        until: try Moment(request.until, "until"))
+        action: request.action.unlessEmpty, reason: request.reason.unlessEmpty, since: try Instant(request.since, "since"),
+        until: try Instant(request.until, "until"))
       if !request.outcome.isEmpty {
         filter.outcome = AuthDomain.AuditEntry.Outcome(rawValue: request.outcome)
         guard filter.outcome != nil else { throw AccountRefusal(field: "outcome", "done, refused or failed") }

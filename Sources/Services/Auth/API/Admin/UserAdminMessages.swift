@@ -1,5 +1,6 @@
 internal import AuthDomain
 internal import ParleyAPI
+internal import Values
 internal import WellKnown
 
 extension UserRecord {
@@ -30,7 +31,7 @@ extension AuthDomain.AuditEntry.Kind {
   }
 }
 
-extension Moment {
+extension Instant {
   /// A time of a request; nil where it was left out.
   init?(_ time: GoogleProtobuf.Timestamp?, _ field: String) throws(AccountRefusal) {
     guard let time else { return nil }

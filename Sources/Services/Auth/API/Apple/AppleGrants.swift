@@ -5,6 +5,7 @@ internal import JOSE
 internal import Logging
 internal import PostgreSQL
 internal import Telemetry
+internal import Values
 
 /// What Apple has granted for people: the refresh token that comes of a sign-in's authorization code, kept sealed until it is revoked.
 ///
@@ -29,7 +30,7 @@ struct AppleGrants: ProviderGrantRevoking {
   let lease: Duration
   let log: Logger
   let metrics: PrometheusRegistry
-  let now: @Sendable () -> Moment
+  let now: @Sendable () -> Instant
 
   // MARK: Codes
 

@@ -7,6 +7,7 @@ internal import PostgreSQL
 internal import RPCServer
 internal import ServiceKit
 internal import Telemetry
+internal import Values
 
 /// `POST /webhooks/apple/notifications`: what Apple tells about the accounts of people who have signed in with it.
 ///
@@ -23,7 +24,7 @@ struct AppleNoticeRoute: Sendable {
   let journal: AccountJournal
   let log: Logger
   let metrics: PrometheusRegistry
-  let now: @Sendable () -> Moment
+  let now: @Sendable () -> Instant
 
   var route: HTTPRoute {
     HTTPRoute(Self.path) { request in
@@ -99,7 +100,7 @@ extension ProviderNotice {
       }
     self.init(
       provider: .apple, id: notification.id, word: word, kind: kind, clientID: notification.audience,
-      subject: notification.subject, occurredAt: Moment(microseconds: notification.occurredAt * 1000),
+      subject: notification.subject, occurredAt: Instant(microseconds: notification.occurredAt * 1000),
       email: notification.email, emailIsPrivate: notification.emailIsPrivate)
   }
 

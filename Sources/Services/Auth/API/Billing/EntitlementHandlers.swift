@@ -1,6 +1,7 @@
 internal import AuthDomain
 internal import ParleyAPI
 internal import RPC
+internal import Values
 internal import WellKnown
 
 /// `EntitlementService`: people and their own subscriptions.
@@ -51,7 +52,7 @@ private func answer<Value>(_ body: () async throws(BillingRefusal) -> Value) asy
 
 extension Entitlement {
   /// A record as it is told.
-  init(_ record: EntitlementRecord, at now: Moment) {
+  init(_ record: EntitlementRecord, at now: Instant) {
     let status = record.status(at: now)
     self.init(
       status: .init(status), isEntitled: status.isEntitled,

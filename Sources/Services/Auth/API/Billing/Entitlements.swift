@@ -2,6 +2,7 @@ public import AuthDomain
 internal import AuthStore
 internal import PostgreSQL
 internal import ServiceKit
+internal import Values
 
 /// Whether people's subscriptions run: what is known here, and what RevenueCat says when it has to be asked.
 ///
@@ -26,7 +27,7 @@ public struct Entitlements: Sendable {
   let desk: SubscriberDesk
   let cache: EntitlementMemory
   let limits: any RateLimiting
-  let now: @Sendable () -> Moment
+  let now: @Sendable () -> Instant
 
   /// Whether an account's subscription runs.
   ///
@@ -37,7 +38,7 @@ public struct Entitlements: Sendable {
   ///
   /// A missing one is asked of RevenueCat once before the answer is no: the webhook may be minutes behind the purchase. What it answered,
   /// or that it did not, stands for a while that grows (``AuthDomain/AskingPause``); an event, or the person's own wish, ends that.
-  func check(_ user: UserID) async throws(BillingRefusal) -> (isEntitled: Bool, validUntil: Moment) {
+  func check(_ user: UserID) async throws(BillingRefusal) -> (isEntitled: Bool, validUntil: Instant) {
     let now = now()
     let limit = now.advanced(by: rules.memory)
     if rules.isBypassed { return (true, limit) }
@@ -99,7 +100,7 @@ public struct Entitlements: Sendable {
 
   /// So that no person uses up what RevenueCat bears for all.
   private func limit(_ user: UserID) async throws(BillingRefusal) {
-    let (now, decision): (Moment, LimitDecision)
+    let (now, decision): (Instant, LimitDecision)
     do throws(PortFailure) {
       now = self.now()
       decision = try await limits.take(.billing(of: user), rules.limit, at: now)

@@ -2,6 +2,7 @@ internal import AuthDomain
 internal import AuthStore
 internal import EventLoop
 internal import Logging
+internal import Values
 
 /// Asks RevenueCat about the accounts that events left word about, until it has answered.
 ///
@@ -15,7 +16,7 @@ struct RereadWorker: Sendable {
   let patience: Duration
   let loop: EventLoop
   let log: Logger
-  let now: @Sendable () -> Moment
+  let now: @Sendable () -> Instant
 
   /// Works until it is cancelled.
   func run() async throws {

@@ -8,6 +8,7 @@ internal import RPCServer
 internal import RevenueCatProvider
 internal import ServiceKit
 internal import Telemetry
+internal import Values
 
 /// `POST /webhooks/revenuecat`: takes an event and answers as soon as it is durable; RevenueCat itself is asked afterwards.
 struct RevenueCatWebhookRoute: Sendable {
@@ -17,7 +18,7 @@ struct RevenueCatWebhookRoute: Sendable {
   let secret: String?
   let log: Logger
   let metrics: PrometheusRegistry
-  let now: @Sendable () -> Moment
+  let now: @Sendable () -> Instant
 
   var route: HTTPRoute {
     HTTPRoute("/webhooks/revenuecat", refusing: { .refused($0).secured }) { request in

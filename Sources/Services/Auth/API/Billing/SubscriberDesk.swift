@@ -8,6 +8,7 @@ internal import RPC
 internal import ServiceKit
 internal import Synchronization
 internal import Telemetry
+internal import Values
 
 /// Asks RevenueCat about accounts, one question at a time for each, and keeps what it answers.
 ///
@@ -25,7 +26,7 @@ final class SubscriberDesk: Sendable {
   private let loop: EventLoop
   private let log: Logger
   private let metrics: PrometheusRegistry
-  private let now: @Sendable () -> Moment
+  private let now: @Sendable () -> Instant
   private let flights = Mutex<[Question: SingleFlight<Outcome>]>([:])
 
   private struct Question: Hashable {
@@ -38,7 +39,7 @@ final class SubscriberDesk: Sendable {
   init(
     _ store: EntitlementStore, _ subscribers: any SubscriberReading, _ cache: EntitlementMemory,
     _ limits: any RateLimiting, _ budget: RateLimit, on loop: EventLoop, log: Logger,
-    metrics: PrometheusRegistry, now: @escaping @Sendable () -> Moment
+    metrics: PrometheusRegistry, now: @escaping @Sendable () -> Instant
   ) {
     self.store = store
     self.subscribers = subscribers
@@ -143,7 +144,7 @@ final class SubscriberDesk: Sendable {
   }
 
   /// Takes a question from the bucket that all share.
-  private func overBudget(at now: Moment) async -> BillingRefusal? {
+  private func overBudget(at now: Instant) async -> BillingRefusal? {
     do throws(PortFailure) {
       guard case .refused(let until) = try await limits.take(.revenueCat, budget, at: now) else { return nil }
       count("over_budget")

@@ -6,6 +6,7 @@ internal import PostgreSQL
 internal import RPC
 internal import RPCServer
 internal import ServiceKit
+internal import Values
 
 /// The first app's paths: `PUT /api/settings/subscription-status` and `PUT /api/settings/revenuecat-customer-id`.
 ///
@@ -83,7 +84,7 @@ struct SubscriptionSettingsRoutes: Sendable {
     if let subscription = record.subscription {
       data["productId"] = .string(subscription.productID)
       if let end = subscription.accessEndsAt {
-        data["expirationDate"] = .string(Timestamp(microseconds: end.microseconds).description)
+        data["expirationDate"] = .string(end.description)
       }
     }
     if let url = record.managementURL { data["managementURL"] = .string(url) }

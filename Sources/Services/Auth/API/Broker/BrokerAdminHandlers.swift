@@ -3,8 +3,8 @@ internal import AuthStore
 internal import Logging
 internal import Pages
 internal import ParleyAPI
-internal import PostgreSQL
 internal import RPC
+internal import Values
 internal import WellKnown
 
 /// The broker's ledger and kill switches for operators.
@@ -20,7 +20,7 @@ struct BrokerAdminHandlers: BrokerAdminService.Handlers {
   let subjects: any SubjectHashing
   /// What there is to stop.
   let capabilities: Set<String>
-  let now: @Sendable () -> Moment
+  let now: @Sendable () -> Instant
   let log: Logger
 
   func getLedger(_ request: GetLedgerRequest, _ call: CallContext) async throws -> GetLedgerResponse {

@@ -1,5 +1,6 @@
 internal import AuthDomain
 internal import PostgreSQL
+internal import Values
 
 /// The broker's work on one request: the one way in for gRPC and for HTTP.
 struct BrokerPipeline: Sendable {
@@ -22,7 +23,7 @@ struct BrokerPipeline: Sendable {
   let audit: any IssuanceAuditing
   let stops: any StopWatching
   let journal: BrokerJournal
-  let now: @Sendable () -> Moment
+  let now: @Sendable () -> Instant
 
   /// A cloud token for the bearer of an ID token, and the seconds it has left.
   func exchange(_ request: BrokerRequest) async throws(Refusal) -> (token: AccessToken, secondsLeft: Int64) {
@@ -90,7 +91,7 @@ struct BrokerPipeline: Sendable {
     throw Self.limited(until, from: now, by: limit, kind)
   }
 
-  private static func limited(_ until: Moment, from now: Moment, by limit: RateLimit, _ kind: Refusal.Kind) -> Refusal {
+  private static func limited(_ until: Instant, from now: Instant, by limit: RateLimit, _ kind: Refusal.Kind) -> Refusal {
     var refusal = Refusal(kind, retryAfter: RetryAfter.seconds(until: until, from: now))
     refusal.limit = limit
     return refusal
@@ -157,7 +158,7 @@ struct BrokerPipeline: Sendable {
     }
   }
 
-  private static func capReached(at now: Moment) -> Refusal {
+  private static func capReached(at now: Instant) -> Refusal {
     Refusal(.capReached, retryAfter: RetryAfter.seconds(until: now.nextDay, from: now))
   }
 

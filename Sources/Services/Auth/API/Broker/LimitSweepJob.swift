@@ -3,6 +3,7 @@ internal import AuthStore
 internal import Limits
 internal import Logging
 internal import PostgreSQL
+internal import Values
 
 /// Removes the buckets of limits that nobody has asked for long, and the counts of days that are over.
 ///
@@ -13,7 +14,7 @@ struct LimitSweepJob: Sendable {
   let counts: CapabilityUseSweep
   /// After how long a bucket is forgotten.
   let idle: Duration
-  let now: @Sendable () -> Moment
+  let now: @Sendable () -> Instant
   let sleep: @Sendable (Duration) async throws -> Void
   let log: Logger
 
@@ -28,7 +29,7 @@ struct LimitSweepJob: Sendable {
   }
 
   private func sweep() async throws(DatabaseError) {
-    let removed = try await buckets.remove(idleFor: idle, at: Timestamp(microseconds: now().microseconds))
+    let removed = try await buckets.remove(idleFor: idle, at: now())
     // A day's grace, for copies whose clocks are behind.
     let old = try await counts.remove(before: now().advanced(by: .seconds(-86_400)))
     log.debug("idle limits removed", metadata: ["count": "\(removed)", "counts_of_past_days": "\(old)"])

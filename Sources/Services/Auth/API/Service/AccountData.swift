@@ -9,6 +9,7 @@ internal import PostgreSQL
 internal import RPC
 internal import RPCServer
 internal import ServiceKit
+internal import Values
 
 /// Exports and deletions of accounts, put together.
 struct AccountData: Sendable {
@@ -20,7 +21,7 @@ struct AccountData: Sendable {
   private let services: AccountDataServices
   private let rules: AccountDataRules
   private let context: ServiceContext
-  private let now: @Sendable () -> Moment
+  private let now: @Sendable () -> Instant
 
   /// - Parameters:
   ///   - context: The process.

@@ -10,6 +10,7 @@ internal import RPC
 internal import RPCServer
 internal import ServiceKit
 internal import Telemetry
+internal import Values
 
 /// Sign-in, sessions and accounts, put together.
 struct Accounts: Sendable {
@@ -25,7 +26,7 @@ struct Accounts: Sendable {
   private let pepper: RefreshPeppers
   private let sweep: AccountSweep
   private let context: ServiceContext
-  private let now: @Sendable () -> Moment
+  private let now: @Sendable () -> Instant
 
   init(
     _ context: ServiceContext, _ providers: IdentityProviders, _ keys: SigningKeys, _ grants: AppleGrants?,
@@ -113,7 +114,7 @@ struct Accounts: Sendable {
   @Sendable private func sweepAccounts() async throws {
     let settings = context.settings
     // Sessions that ran out before are marked by then; a copy that starts looks at all of them once.
-    var markedUntil = Moment(seconds: 0)
+    var markedUntil = Instant(seconds: 0)
     while true {
       try await context.loops.loops[0].sleep(for: settings[AccountKeys.sweepInterval])
       do {

@@ -5,6 +5,7 @@ internal import GoogleProvider
 internal import Logging
 internal import OpenID
 internal import ServiceKit
+internal import Values
 
 /// The broker's own identity at the cloud, and the accounts that it impersonates.
 struct CloudIdentity: Sendable {
@@ -41,7 +42,7 @@ struct CloudIdentity: Sendable {
   }
 
   /// The tokens that are handed out: of the own account, and of those that are impersonated.
-  func tokens(now: @escaping @Sendable () -> Moment) -> GoogleAccessTokens {
+  func tokens(now: @escaping @Sendable () -> Instant) -> GoogleAccessTokens {
     let settings = context.settings
     let loop = context.loops.loops[0]
     let own = ownTokens

@@ -6,6 +6,7 @@ internal import Logging
 internal import RPCServer
 internal import ServiceKit
 internal import Telemetry
+internal import Values
 
 /// The service's own signing keys, put together: who signs, what is published, and the job that rotates.
 struct SigningKeys: Sendable {
@@ -72,7 +73,7 @@ struct SigningKeys: Sendable {
 
   private func describe() {
     let keyring = keyring
-    let age: @Sendable (Moment?) -> Double = { moment in
+    let age: @Sendable (Instant?) -> Double = { moment in
       moment.map { keyring.now().duration(since: $0) / .seconds(1) } ?? 0
     }
     context.metrics.gauge("parley_auth_signing_key_age_seconds", help: "For how long the active key has signed.") {

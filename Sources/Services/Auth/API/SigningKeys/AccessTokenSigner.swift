@@ -2,6 +2,7 @@ package import AuthDomain
 internal import JOSE
 internal import JSON
 package import Telemetry
+internal import Values
 
 /// Signs access tokens with the active key.
 package struct AccessTokenSigner: AccessTokenSigning {

@@ -7,6 +7,7 @@ package import Logging
 internal import OpenID
 internal import PostgreSQL
 internal import Synchronization
+package import Values
 
 /// The service's own signing keys: read from the database, rotated by plan, held in memory with their private halves.
 ///
@@ -29,9 +30,9 @@ package final class SigningKeyring: Sendable {
     /// What is served: the key set document, and its entity tag with its quotes.
     package let document: [UInt8]
     package let entityTag: String
-    package let readAt: Moment
+    package let readAt: Instant
 
-    init(_ keys: [Key], generation: UInt64, document: [UInt8], readAt: Moment) {
+    init(_ keys: [Key], generation: UInt64, document: [UInt8], readAt: Instant) {
       self.keys = keys
       self.generation = generation
       self.document = document
@@ -44,7 +45,7 @@ package final class SigningKeyring: Sendable {
   private struct State {
     var snapshot: Snapshot?
     var failure: PortFailure?
-    var failedAt: Moment?
+    var failedAt: Instant?
   }
 
   /// How long keys are used without a look at the database.
@@ -57,7 +58,7 @@ package final class SigningKeyring: Sendable {
   private let log: Logger
   private let flight: SingleFlight<Void>
   private let state = Mutex(State())
-  let now: @Sendable () -> Moment
+  let now: @Sendable () -> Instant
 
   /// Keys that were not read yet.
   ///
@@ -70,7 +71,7 @@ package final class SigningKeyring: Sendable {
   ///   - now: The time of day.
   package init(
     _ store: SigningKeyStore, sealedWith sealing: SealingKeys, policy: SigningKeyPolicy = .init(), on loop: EventLoop,
-    log: Logger, now: @escaping @Sendable () -> Moment
+    log: Logger, now: @escaping @Sendable () -> Instant
   ) {
     self.store = store
     self.sealing = sealing
@@ -120,7 +121,7 @@ package final class SigningKeyring: Sendable {
     return key.key
   }
 
-  func active(of snapshot: Snapshot, at now: Moment) -> Snapshot.Key? {
+  func active(of snapshot: Snapshot, at now: Instant) -> Snapshot.Key? {
     zip(snapshot.keys, plan.states(of: snapshot.keys.map(\.times), at: now)).first { $0.1 == .active }?.0
   }
 
@@ -144,7 +145,7 @@ package final class SigningKeyring: Sendable {
   }
 
   /// False as well when the clock was set back.
-  private static func isWithin(_ limit: Duration, _ now: Moment, since then: Moment) -> Bool {
+  private static func isWithin(_ limit: Duration, _ now: Instant, since then: Instant) -> Bool {
     let age = now.duration(since: then)
     return age >= .zero && age < limit
   }
@@ -239,7 +240,7 @@ package final class SigningKeyring: Sendable {
 
   private static func purpose(_ keyID: String) -> String { "auth.signing_key \(keyID)" }
 
-  private func adopt(_ keys: [Snapshot.Key], readAt: Moment) {
+  private func adopt(_ keys: [Snapshot.Key], readAt: Instant) {
     let document = JWKSet(keys.map(\.key.publicKey)).encoded()
     state.withLock { state in
       (state.failure, state.failedAt) = (nil, nil)

@@ -1,3 +1,5 @@
+public import Values
+
 /// Names an export or a deletion.
 public struct AccountWorkID: Identifier {
   /// The first 8 bytes.
@@ -28,13 +30,13 @@ public struct AccountWork: Sendable, Hashable {
   /// What is done.
   public var kind: Kind
   /// When it was asked for.
-  public var createdAt: Moment
+  public var createdAt: Instant
   /// When it ended; nil while it runs.
-  public var doneAt: Moment?
+  public var doneAt: Instant?
   /// Why it was given up, in a word; empty unless it was.
   public var failure: String
   /// Until when an export can be downloaded.
-  public var expiresAt: Moment?
+  public var expiresAt: Instant?
   /// How many bytes an export has.
   public var byteCount: Int64
   /// Its parts, in their order.
@@ -42,8 +44,8 @@ public struct AccountWork: Sendable, Hashable {
 
   /// Work that was asked for.
   public init(
-    id: AccountWorkID, user: UserID, app: String, kind: Kind, createdAt: Moment, doneAt: Moment? = nil, failure: String = "",
-    expiresAt: Moment? = nil, byteCount: Int64 = 0, steps: [Step] = []
+    id: AccountWorkID, user: UserID, app: String, kind: Kind, createdAt: Instant, doneAt: Instant? = nil, failure: String = "",
+    expiresAt: Instant? = nil, byteCount: Int64 = 0, steps: [Step] = []
   ) {
     self.id = id
     self.user = user
@@ -62,7 +64,7 @@ public struct AccountWork: Sendable, Hashable {
     /// Whose part it is.
     public var name: StepName
     /// When it was done; nil while it is not.
-    public var doneAt: Moment?
+    public var doneAt: Instant?
     /// How often it was tried.
     public var attempts: Int
     /// Why the last attempt failed, in a word; empty when it did not.
@@ -71,7 +73,7 @@ public struct AccountWork: Sendable, Hashable {
     public var counts: [Count]
 
     /// A part.
-    public init(_ name: StepName, doneAt: Moment? = nil, attempts: Int = 0, failure: String = "", counts: [Count] = []) {
+    public init(_ name: StepName, doneAt: Instant? = nil, attempts: Int = 0, failure: String = "", counts: [Count] = []) {
       self.name = name
       self.doneAt = doneAt
       self.attempts = attempts
@@ -101,7 +103,7 @@ public struct AccountWork: Sendable, Hashable {
   }
 
   /// Whether anybody may download it.
-  public func canBeDownloaded(at now: Moment) -> Bool {
+  public func canBeDownloaded(at now: Instant) -> Bool {
     guard kind == .export, doneAt != nil, failure.isEmpty, let expiresAt else { return false }
     return now < expiresAt
   }

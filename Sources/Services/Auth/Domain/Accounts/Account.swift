@@ -1,3 +1,5 @@
+public import Values
+
 /// A person, as one app knows them: one account for each subject of a provider, and never one for two of them, whatever their e-mail
 /// addresses are.
 public struct Account: Sendable, Hashable {
@@ -16,13 +18,13 @@ public struct Account: Sendable, Hashable {
   /// Whether the address is a relay's.
   public var emailIsPrivate: Bool
   /// When it was made.
-  public var createdAt: Moment
+  public var createdAt: Instant
 
   /// An account.
   public init(
     id: UserID, app: String, provider: IdentityProvider, name: String, email: String?, emailIsVerified: Bool,
     emailIsPrivate: Bool,
-    createdAt: Moment
+    createdAt: Instant
   ) {
     self.id = id
     self.app = app

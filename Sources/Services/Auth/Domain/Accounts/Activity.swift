@@ -1,3 +1,5 @@
+public import Values
+
 /// Something that was done with an account, for the audit and for the person to see. Never a token.
 public struct Activity: Sendable, Hashable {
   /// What was done.
@@ -48,7 +50,7 @@ public struct Activity: Sendable, Hashable {
   /// The app that the account belongs to.
   public var app: String
   /// When.
-  public var at: Moment
+  public var at: Instant
   /// What, by the name in ``Action`` or one that another part of the service gives.
   public var action: String
   /// Whether it was done.
@@ -68,7 +70,7 @@ public struct Activity: Sendable, Hashable {
 
   /// An entry.
   public init(
-    user: UserID, app: String, at: Moment, action: Action, outcome: Outcome = .done, reason: String = "",
+    user: UserID, app: String, at: Instant, action: Action, outcome: Outcome = .done, reason: String = "",
     session: SessionID? = nil, address: String, requestID: String, actor: String = Activity.person, note: String = ""
   ) {
     self.user = user

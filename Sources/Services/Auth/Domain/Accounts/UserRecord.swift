@@ -1,3 +1,5 @@
+public import Values
+
 /// An account as operators see it.
 public struct UserRecord: Sendable, Hashable {
   /// The account.
@@ -9,10 +11,10 @@ public struct UserRecord: Sendable, Hashable {
   /// How many sessions are alive.
   public var liveSessions: Int
   /// When one of them was used last.
-  public var lastUsedAt: Moment?
+  public var lastUsedAt: Instant?
 
   /// An account.
-  public init(account: Account, subject: String, suspension: Suspension?, liveSessions: Int, lastUsedAt: Moment?) {
+  public init(account: Account, subject: String, suspension: Suspension?, liveSessions: Int, lastUsedAt: Instant?) {
     self.account = account
     self.subject = subject
     self.suspension = suspension
@@ -24,14 +26,14 @@ public struct UserRecord: Sendable, Hashable {
 /// Why nobody can sign in to an account.
 public struct Suspension: Sendable, Hashable {
   /// Since when.
-  public var at: Moment
+  public var at: Instant
   /// The identity in the certificate of the operator who did it.
   public var by: String
   /// Why, in the operator's words.
   public var reason: String
 
   /// A suspension.
-  public init(at: Moment, by: String, reason: String) {
+  public init(at: Instant, by: String, reason: String) {
     self.at = at
     self.by = by
     self.reason = reason
@@ -47,16 +49,16 @@ public struct UserFilter: Sendable, Hashable {
   /// The whole e-mail address, in capital or small letters.
   public var email: String?
   /// Made at this time or later.
-  public var createdSince: Moment?
+  public var createdSince: Instant?
   /// Made before this time.
-  public var createdUntil: Moment?
+  public var createdUntil: Instant?
   /// Whether only suspended accounts are wanted.
   public var suspendedOnly: Bool
 
   /// A filter.
   public init(
-    app: String? = nil, provider: IdentityProvider? = nil, email: String? = nil, createdSince: Moment? = nil,
-    createdUntil: Moment? = nil, suspendedOnly: Bool = false
+    app: String? = nil, provider: IdentityProvider? = nil, email: String? = nil, createdSince: Instant? = nil,
+    createdUntil: Instant? = nil, suspendedOnly: Bool = false
   ) {
     self.app = app
     self.provider = provider

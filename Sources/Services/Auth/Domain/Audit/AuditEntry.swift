@@ -1,3 +1,5 @@
+public import Values
+
 /// Something that was done, as operators read it: with an account, with a cloud token, or with a kill switch.
 public struct AuditEntry: Sendable, Hashable {
   /// What it is about.
@@ -30,7 +32,7 @@ public struct AuditEntry: Sendable, Hashable {
   /// Its identifier, a UUID that grows with time.
   public var id: String
   /// When.
-  public var at: Moment
+  public var at: Instant
   /// What it is about.
   public var kind: Kind
   /// What was done.
@@ -60,7 +62,7 @@ public struct AuditEntry: Sendable, Hashable {
 
   /// An entry.
   public init(
-    id: String, at: Moment, kind: Kind, action: String, outcome: Outcome, reason: String = "", actor: String,
+    id: String, at: Instant, kind: Kind, action: String, outcome: Outcome, reason: String = "", actor: String,
     user: UserID? = nil, subject: SubjectHash? = nil, session: SessionID? = nil, app: String = "", capability: String = "",
     note: String = "", address: String = "", requestID: String = ""
   ) {

@@ -1,3 +1,5 @@
+public import Values
+
 /// Which entries of the audit are wanted; nil does not matter.
 public struct AuditFilter: Sendable, Hashable {
   /// Whose, if one person's are wanted.
@@ -23,14 +25,14 @@ public struct AuditFilter: Sendable, Hashable {
   /// Why, as a reason code.
   public var reason: String?
   /// At this time or later.
-  public var since: Moment?
+  public var since: Instant?
   /// Before this time.
-  public var until: Moment?
+  public var until: Instant?
 
   /// A filter.
   public init(
     person: Person? = nil, action: String? = nil, outcome: AuditEntry.Outcome? = nil, reason: String? = nil,
-    since: Moment? = nil, until: Moment? = nil
+    since: Instant? = nil, until: Instant? = nil
   ) {
     self.person = person
     self.action = action

@@ -1,3 +1,5 @@
+public import Values
+
 /// What becomes of a token that is about to be handed out.
 public enum IssuanceDecision: Sendable, Hashable {
   /// It is on record as handed out.
@@ -9,5 +11,5 @@ public enum IssuanceDecision: Sendable, Hashable {
   /// The person has had enough of them today.
   case capReached
   /// The person calls too often; one more call is let in at this moment. Nothing is on record.
-  case limited(until: Moment)
+  case limited(until: Instant)
 }

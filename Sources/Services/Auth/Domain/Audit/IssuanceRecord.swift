@@ -1,3 +1,5 @@
+public import Values
+
 /// One line of the audit: who got which right until when, or was denied it. Never the token.
 public struct IssuanceRecord: Sendable, Hashable {
   /// How it ended.
@@ -11,7 +13,7 @@ public struct IssuanceRecord: Sendable, Hashable {
   }
 
   /// When.
-  public var at: Moment
+  public var at: Instant
   /// To whom.
   public var subject: SubjectHash
   /// The client id that the caller's ID token was issued for: which app it was.
@@ -23,7 +25,7 @@ public struct IssuanceRecord: Sendable, Hashable {
   /// The scopes, separated by blanks; empty when no token was asked of the cloud.
   public var scope: String
   /// When the token runs out, if one was handed out and that is known.
-  public var expiresAt: Moment?
+  public var expiresAt: Instant?
   /// The client's address.
   public var address: String
   /// The request's id, as in the log.
@@ -35,8 +37,8 @@ public struct IssuanceRecord: Sendable, Hashable {
 
   /// A record.
   public init(
-    at: Moment, subject: SubjectHash, audience: String, capability: String, account: String = "", scope: String = "",
-    expiresAt: Moment? = nil,
+    at: Instant, subject: SubjectHash, audience: String, capability: String, account: String = "", scope: String = "",
+    expiresAt: Instant? = nil,
     address: String, requestID: String, outcome: Outcome, reason: String = ""
   ) {
     self.at = at

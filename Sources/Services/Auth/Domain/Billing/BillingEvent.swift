@@ -1,3 +1,5 @@
+public import Values
+
 /// Something that happened to a RevenueCat customer, as a webhook told it.
 public struct BillingEvent: Sendable, Hashable {
   /// RevenueCat's id of it, the same in every repetition.
@@ -5,7 +7,7 @@ public struct BillingEvent: Sendable, Hashable {
   /// Its type as RevenueCat writes it; new ones may appear.
   public var type: String
   /// When it happened, by RevenueCat's clock.
-  public var at: Moment
+  public var at: Instant
   /// Whether it is of a store's sandbox, where nobody pays.
   public var isSandbox: Bool
   /// The ids of the customer, the one in use first, then the original one and the aliases. Empty for a transfer.
@@ -19,9 +21,9 @@ public struct BillingEvent: Sendable, Hashable {
   /// The entitlements that the product gives.
   public var entitlements: [String]
   /// When the subscription ends; nil for what never does.
-  public var expiresAt: Moment?
+  public var expiresAt: Instant?
   /// Until when the store keeps it open although it could not be charged for.
-  public var graceUntil: Moment?
+  public var graceUntil: Instant?
   /// `NORMAL`, `TRIAL`, `INTRO`, `PROMOTIONAL`, `PREPAID`, or empty.
   public var period: String
   /// Why it was cancelled or why it expired; empty for other types.
@@ -29,9 +31,9 @@ public struct BillingEvent: Sendable, Hashable {
 
   /// An event from its parts.
   public init(
-    id: String, type: String, at: Moment, isSandbox: Bool = false, customers: [CustomerID] = [],
+    id: String, type: String, at: Instant, isSandbox: Bool = false, customers: [CustomerID] = [],
     transferredFrom: [CustomerID] = [], transferredTo: [CustomerID] = [], productID: String = "", entitlements: [String] = [],
-    expiresAt: Moment? = nil, graceUntil: Moment? = nil, period: String = "NORMAL", reason: String = ""
+    expiresAt: Instant? = nil, graceUntil: Instant? = nil, period: String = "NORMAL", reason: String = ""
   ) {
     self.id = id
     self.type = type

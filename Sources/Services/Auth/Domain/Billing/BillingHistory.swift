@@ -1,12 +1,14 @@
+public import Values
+
 /// What RevenueCat's own record of a customer said at one moment.
 public struct SubscriptionSnapshot: Sendable, Hashable {
   /// When it was asked, by RevenueCat's clock: the same that dates events.
-  public var at: Moment
+  public var at: Instant
   /// What the customer has and had, of what counts.
   public var subscriptions: [Subscription]
 
   /// A snapshot from its parts.
-  public init(at: Moment, subscriptions: [Subscription]) {
+  public init(at: Instant, subscriptions: [Subscription]) {
     self.at = at
     self.subscriptions = subscriptions
   }

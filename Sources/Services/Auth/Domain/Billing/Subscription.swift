@@ -1,11 +1,13 @@
+public import Values
+
 /// One product that a person has or had, as RevenueCat tells it.
 public struct Subscription: Sendable, Hashable {
   /// The product, as the store calls it; empty when nobody said.
   public var productID: String
   /// When it ends unless it is renewed; nil for one that never does.
-  public var endsAt: Moment?
+  public var endsAt: Instant?
   /// Until when the store keeps it open although it could not be charged for; nil without a grace period.
-  public var graceUntil: Moment?
+  public var graceUntil: Instant?
   /// Whether it is in its trial.
   public var isTrial: Bool
   /// Whether the store could not charge for it.
@@ -15,7 +17,7 @@ public struct Subscription: Sendable, Hashable {
 
   /// A subscription from its parts.
   public init(
-    productID: String, endsAt: Moment?, graceUntil: Moment? = nil, isTrial: Bool = false, hasBillingIssue: Bool = false,
+    productID: String, endsAt: Instant?, graceUntil: Instant? = nil, isTrial: Bool = false, hasBillingIssue: Bool = false,
     willRenew: Bool = false
   ) {
     self.productID = productID
@@ -27,16 +29,16 @@ public struct Subscription: Sendable, Hashable {
   }
 
   /// When access ends, grace included; nil for never.
-  public var accessEndsAt: Moment? {
+  public var accessEndsAt: Instant? {
     guard let endsAt else { return nil }
     return graceUntil.map { max(endsAt, $0) } ?? endsAt
   }
 
   /// Whether it gives access. At the very moment of its end it does not any more.
-  public func isOpen(at now: Moment) -> Bool { accessEndsAt.map { now < $0 } ?? true }
+  public func isOpen(at now: Instant) -> Bool { accessEndsAt.map { now < $0 } ?? true }
 
   /// How it stands.
-  public func status(at now: Moment) -> SubscriptionStatus {
+  public func status(at now: Instant) -> SubscriptionStatus {
     guard isOpen(at: now) else { return hasBillingIssue ? .pastDue : .cancelled }
     return isTrial ? .trialing : .active
   }
@@ -53,7 +55,7 @@ public struct Subscription: Sendable, Hashable {
   }
 
   /// Ends it at `moment`, if it has not ended before.
-  mutating func end(at moment: Moment) {
+  mutating func end(at moment: Instant) {
     endsAt = endsAt.map { min($0, moment) } ?? moment
     graceUntil = nil
     willRenew = false

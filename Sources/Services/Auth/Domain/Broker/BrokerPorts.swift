@@ -1,3 +1,5 @@
+public import Values
+
 /// Judges ID tokens.
 public protocol IDTokenVerifying: Sendable {
   /// Who the bearer of the token is.
@@ -21,9 +23,9 @@ public protocol RateLimiting: Sendable {
   /// Takes one token from the bucket of `key`, if there is one.
   ///
   /// - Throws: ``PortFailure`` with `unavailable` when nobody can say whether there is one: then nothing is allowed.
-  func take(_ key: LimitKey, _ limit: RateLimit, at now: Moment) async throws(PortFailure) -> LimitDecision
+  func take(_ key: LimitKey, _ limit: RateLimit, at now: Instant) async throws(PortFailure) -> LimitDecision
   /// The refusal that is known without asking; nil when there is none.
-  func refusal(of key: LimitKey, _ limit: RateLimit, at now: Moment) -> LimitDecision?
+  func refusal(of key: LimitKey, _ limit: RateLimit, at now: Instant) -> LimitDecision?
 }
 
 /// What a person may do, where it is yet to be counted.
@@ -55,7 +57,7 @@ public protocol IssuanceAuditing: Sendable {
     _ record: IssuanceRecord, perDay: Int?, to holder: TokenHolder, within limit: PersonLimit?
   ) async throws(PortFailure) -> IssuanceDecision
   /// Whether it is known here already that the person has had enough for the day.
-  func isCapped(_ subject: SubjectHash, _ capability: String, at now: Moment) -> Bool
+  func isCapped(_ subject: SubjectHash, _ capability: String, at now: Instant) -> Bool
   /// Returns once the record is durable.
   ///
   /// - Throws: ``PortFailure`` with `unavailable` when it is not, or when nobody can say.

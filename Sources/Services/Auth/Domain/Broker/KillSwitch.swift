@@ -1,3 +1,5 @@
+public import Values
+
 /// Whether tokens of a capability are handed out, to everybody or to one person, as an operator has decided.
 public struct KillSwitch: Sendable, Hashable {
   /// The name of the switch that stops every capability.
@@ -12,13 +14,13 @@ public struct KillSwitch: Sendable, Hashable {
   /// Why, in the operator's words.
   public var reason: String
   /// When it was set last.
-  public var changedAt: Moment
+  public var changedAt: Instant
   /// Who set it.
   public var changedBy: String
 
   /// A switch.
   public init(
-    capability: String, subject: SubjectHash? = nil, isStopped: Bool, reason: String, changedAt: Moment, changedBy: String
+    capability: String, subject: SubjectHash? = nil, isStopped: Bool, reason: String, changedAt: Instant, changedBy: String
   ) {
     self.capability = capability
     self.subject = subject

@@ -1,3 +1,5 @@
+public import Values
+
 /// Whose bucket it is.
 public struct LimitKey: Sendable, Hashable, CustomStringConvertible {
   /// The text it is stored under: `ip:192.0.2.1`, `user:9f86d0…`.
@@ -23,5 +25,5 @@ public enum LimitDecision: Sendable, Hashable {
   /// A token was taken.
   case allowed
   /// There was none, and nothing was taken; one will be there at this moment.
-  case refused(until: Moment)
+  case refused(until: Instant)
 }

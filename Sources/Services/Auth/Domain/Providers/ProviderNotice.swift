@@ -1,3 +1,5 @@
+public import Values
+
 /// Something that a person did with their account at a provider, as the provider told us.
 public struct ProviderNotice: Sendable, Hashable {
   /// What was done.
@@ -28,7 +30,7 @@ public struct ProviderNotice: Sendable, Hashable {
   /// The person, as the provider names them.
   public var subject: String
   /// When it was done, by the provider's clock.
-  public var occurredAt: Moment
+  public var occurredAt: Instant
   /// The address that it concerns, if it concerns one.
   public var email: String?
   /// Whether that is a relay's.
@@ -36,7 +38,7 @@ public struct ProviderNotice: Sendable, Hashable {
 
   /// A notice.
   public init(
-    provider: IdentityProvider, id: String, word: String, kind: Kind, clientID: String, subject: String, occurredAt: Moment,
+    provider: IdentityProvider, id: String, word: String, kind: Kind, clientID: String, subject: String, occurredAt: Instant,
     email: String? = nil, emailIsPrivate: Bool = false
   ) {
     self.provider = provider
@@ -54,10 +56,10 @@ public struct ProviderNotice: Sendable, Hashable {
   ///
   /// A notice may come days late, and the person may have signed in again meanwhile: that is a consent of its own. Nobody signs in
   /// again with an account that is gone, so then everything ends.
-  public var endsWhatBeganBefore: Moment? {
+  public var endsWhatBeganBefore: Instant? {
     switch kind {
     case .consentRevoked: occurredAt.advanced(by: Self.clockTolerance)
-    case .accountDeleted: Moment(microseconds: .max)
+    case .accountDeleted: Instant(microseconds: .max)
     case .emailForwarding, .other: nil
     }
   }

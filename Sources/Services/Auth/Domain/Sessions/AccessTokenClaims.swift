@@ -1,3 +1,5 @@
+public import Values
+
 /// What an access token says.
 public struct AccessTokenClaims: Sendable, Hashable {
   /// `sub`: the account.
@@ -7,15 +9,15 @@ public struct AccessTokenClaims: Sendable, Hashable {
   /// `app`: the app that the account belongs to.
   public var app: String
   /// `iat`.
-  public var issuedAt: Moment
+  public var issuedAt: Instant
   /// `exp`.
-  public var expiresAt: Moment
+  public var expiresAt: Instant
   /// `auth_time`: when the person last showed a provider's token, which a step-up asks for.
-  public var authenticatedAt: Moment
+  public var authenticatedAt: Instant
 
   /// The claims of a token.
   public init(
-    user: UserID, session: SessionID, app: String, issuedAt: Moment, expiresAt: Moment, authenticatedAt: Moment
+    user: UserID, session: SessionID, app: String, issuedAt: Instant, expiresAt: Instant, authenticatedAt: Instant
   ) {
     self.user = user
     self.session = session

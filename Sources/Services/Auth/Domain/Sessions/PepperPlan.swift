@@ -1,14 +1,16 @@
+public import Values
+
 /// A pepper's place in the row of peppers: what is decided by time alone.
 public struct PepperTimes: Sendable, Hashable {
   /// Counts them, from 1. Of several instances that make the same one, one wins.
   public let generation: Int
   /// When it was made and, from then on, known to all copies that look.
-  public let createdAt: Moment
+  public let createdAt: Instant
   /// From when on tokens are made with it.
-  public let activatesAt: Moment
+  public let activatesAt: Instant
 
   /// A pepper's place.
-  public init(generation: Int, createdAt: Moment, activatesAt: Moment) {
+  public init(generation: Int, createdAt: Instant, activatesAt: Instant) {
     self.generation = generation
     self.createdAt = createdAt
     self.activatesAt = activatesAt
@@ -45,12 +47,12 @@ public struct PepperPlan: Sendable, Hashable {
   }
 
   /// The pepper that tokens are made with; nil when there is none.
-  public func active(of peppers: [PepperTimes], at now: Moment) -> PepperTimes? {
+  public func active(of peppers: [PepperTimes], at now: Instant) -> PepperTimes? {
     peppers.last { $0.activatesAt <= now } ?? peppers.first
   }
 
   /// The pepper that is to be made now, if one is.
-  public func next(after peppers: [PepperTimes], at now: Moment) -> PepperTimes? {
+  public func next(after peppers: [PepperTimes], at now: Instant) -> PepperTimes? {
     guard let last = peppers.last else { return PepperTimes(generation: 1, createdAt: now, activatesAt: now) }
     let due = last.activatesAt.advanced(by: period)
     guard now >= due.advanced(by: .zero - Self.publishedAhead) else { return nil }
@@ -59,7 +61,7 @@ public struct PepperPlan: Sendable, Hashable {
   }
 
   /// The generations of which no token can be around any more.
-  public func expired(of peppers: [PepperTimes], at now: Moment) -> [Int] {
+  public func expired(of peppers: [PepperTimes], at now: Instant) -> [Int] {
     zip(peppers, peppers.dropFirst()).filter { $1.activatesAt.advanced(by: retention) <= now }.map(\.0.generation)
   }
 }

@@ -1,3 +1,5 @@
+public import Values
+
 /// What a session knows of its refresh tokens, and what becomes of one that is shown.
 ///
 /// Every token serves once. Whoever shows one again has either not got the answer (a lost response), was slower than another
@@ -38,10 +40,10 @@ public struct RefreshState: Sendable, Hashable {
     /// The attempt that it was exchanged by; nil when the client named none.
     public var attempt: Digest?
     /// When its successor was handed out last.
-    public var at: Moment
+    public var at: Instant
 
     /// A token.
-    public init(digest: Digest, attempt: Digest?, at: Moment) {
+    public init(digest: Digest, attempt: Digest?, at: Instant) {
       self.digest = digest
       self.attempt = attempt
       self.at = at
@@ -53,9 +55,9 @@ public struct RefreshState: Sendable, Hashable {
   /// The one before it, if there was one.
   public private(set) var spent: Spent?
   /// When the session ends if it is not refreshed before.
-  public private(set) var expiresAt: Moment
+  public private(set) var expiresAt: Instant
   /// When it ends in any case.
-  public let endsAt: Moment
+  public let endsAt: Instant
   /// Why it has ended, if it has.
   public private(set) var end: SessionEnd?
 
@@ -65,14 +67,14 @@ public struct RefreshState: Sendable, Hashable {
   ///   - digest: What its first token is known by.
   ///   - now: When it begins.
   ///   - rules: How long it lasts.
-  public init(first digest: Digest, at now: Moment, rules: RefreshRules) {
+  public init(first digest: Digest, at now: Instant, rules: RefreshRules) {
     endsAt = now.advanced(by: rules.wholeLifetime)
     current = Current(generation: 0, digest: digest)
     expiresAt = min(now.advanced(by: rules.idleLifetime), endsAt)
   }
 
   /// A session as it was stored.
-  public init(current: Current, spent: Spent?, expiresAt: Moment, endsAt: Moment, end: SessionEnd?) {
+  public init(current: Current, spent: Spent?, expiresAt: Instant, endsAt: Instant, end: SessionEnd?) {
     self.current = current
     self.spent = spent
     self.expiresAt = expiresAt
@@ -106,7 +108,7 @@ public struct RefreshState: Sendable, Hashable {
   ///   - rules: The lengths of time.
   ///   - successor: What the token's successor of a generation is known by, for this attempt; always the same for the same arguments.
   public mutating func present(
-    generation: UInt32, digest: Digest, attempt: Digest?, at now: Moment, rules: RefreshRules,
+    generation: UInt32, digest: Digest, attempt: Digest?, at now: Instant, rules: RefreshRules,
     successor: (_ generation: UInt32) -> Digest
   ) -> Action {
     if let end { return .ended(end) }
@@ -139,10 +141,10 @@ public struct RefreshState: Sendable, Hashable {
   }
 
   /// Whether it can still be used at that time.
-  public func isAlive(at now: Moment) -> Bool { end == nil && now < expiresAt }
+  public func isAlive(at now: Instant) -> Bool { end == nil && now < expiresAt }
 
   private mutating func exchange(
-    _ digest: Digest, _ attempt: Digest?, _ now: Moment, _ rules: RefreshRules, _ successor: (UInt32) -> Digest
+    _ digest: Digest, _ attempt: Digest?, _ now: Instant, _ rules: RefreshRules, _ successor: (UInt32) -> Digest
   ) -> Action {
     let generation = current.generation + 1
     spent = Spent(digest: digest, attempt: attempt, at: now)

@@ -1,3 +1,5 @@
+internal import Values
+
 /// A refresh token, read: `prt1_` and 70 characters of base64url, which are the session's identifier (16 bytes), the generation
 /// (4 bytes, in network order) and a secret of 32 bytes.
 ///

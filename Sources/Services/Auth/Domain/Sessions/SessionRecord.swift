@@ -1,3 +1,5 @@
+public import Values
+
 /// What a person signs in from, as the app says. It decides nothing.
 public struct Device: Sendable, Hashable {
   /// What the person calls it, at most 100 characters.
@@ -28,20 +30,20 @@ public struct SessionRecord: Sendable, Hashable {
   /// What from.
   public var device: Device
   /// When.
-  public var createdAt: Moment
+  public var createdAt: Instant
   /// When the person last showed a provider's token.
-  public var authenticatedAt: Moment
+  public var authenticatedAt: Instant
   /// When it was last refreshed.
-  public var lastUsedAt: Moment
+  public var lastUsedAt: Instant
   /// The client's address then.
   public var lastAddress: String
   /// When it ends if it is not refreshed before.
-  public var expiresAt: Moment
+  public var expiresAt: Instant
 
   /// A session.
   public init(
-    id: SessionID, user: UserID, app: String, provider: IdentityProvider, device: Device, createdAt: Moment,
-    authenticatedAt: Moment, lastUsedAt: Moment, lastAddress: String, expiresAt: Moment
+    id: SessionID, user: UserID, app: String, provider: IdentityProvider, device: Device, createdAt: Instant,
+    authenticatedAt: Instant, lastUsedAt: Instant, lastAddress: String, expiresAt: Instant
   ) {
     self.id = id
     self.user = user
@@ -63,10 +65,10 @@ public struct EndedSession: Sendable, Hashable {
   /// Why it ended.
   public var cause: SessionEnd
   /// Until when access tokens of it may be around.
-  public var mattersUntil: Moment
+  public var mattersUntil: Instant
 
   /// An ended session.
-  public init(id: SessionID, cause: SessionEnd, mattersUntil: Moment) {
+  public init(id: SessionID, cause: SessionEnd, mattersUntil: Instant) {
     self.id = id
     self.cause = cause
     self.mattersUntil = mattersUntil

@@ -1,3 +1,5 @@
+public import Values
+
 /// Who vouches for a person.
 public enum IdentityProvider: String, Sendable, Hashable, CaseIterable {
   /// Sign in with Google.
@@ -27,15 +29,15 @@ public struct VerifiedIdentity: Sendable, Hashable {
   /// Whether the platform could carry a nonce: false only where Apple's token says `nonce_supported: false`.
   public var supportsNonce: Bool
   /// `iat`.
-  public var issuedAt: Moment
+  public var issuedAt: Instant
   /// `exp`.
-  public var expiresAt: Moment
+  public var expiresAt: Instant
 
   /// What a token says.
   public init(
     provider: IdentityProvider, subject: String, audience: String, email: String? = nil, emailIsVerified: Bool = false,
-    emailIsPrivate: Bool = false, name: String? = nil, nonce: String? = nil, supportsNonce: Bool = true, issuedAt: Moment,
-    expiresAt: Moment
+    emailIsPrivate: Bool = false, name: String? = nil, nonce: String? = nil, supportsNonce: Bool = true, issuedAt: Instant,
+    expiresAt: Instant
   ) {
     self.provider = provider
     self.subject = subject

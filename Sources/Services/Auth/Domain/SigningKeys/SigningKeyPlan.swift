@@ -1,3 +1,5 @@
+public import Values
+
 /// How long signing keys live.
 public struct SigningKeyPolicy: Sendable, Hashable {
   /// How long a key signs before the next one takes over.
@@ -32,12 +34,12 @@ public struct SigningKeyTimes: Sendable, Hashable {
   /// Counts the keys, from 1. Of several instances that make the same one, one wins.
   public let generation: Int
   /// When it was made and, from then on, published.
-  public let createdAt: Moment
+  public let createdAt: Instant
   /// From when on it signs.
-  public let activatesAt: Moment
+  public let activatesAt: Instant
 
   /// A key's place.
-  public init(generation: Int, createdAt: Moment, activatesAt: Moment) {
+  public init(generation: Int, createdAt: Instant, activatesAt: Instant) {
     self.generation = generation
     self.createdAt = createdAt
     self.activatesAt = activatesAt
@@ -75,7 +77,7 @@ public struct SigningKeyPlan: Sendable {
   /// What each of the keys, in the order of their generations, is for.
   ///
   /// There is an active key whenever there is one at all: a clock that was set back makes the oldest one sign.
-  public func states(of keys: [SigningKeyTimes], at now: Moment) -> [SigningKeyState] {
+  public func states(of keys: [SigningKeyTimes], at now: Instant) -> [SigningKeyState] {
     let active = keys.lastIndex { $0.activatesAt <= now } ?? 0
     return keys.indices.map { index in
       if index > active { return .next }
@@ -85,7 +87,7 @@ public struct SigningKeyPlan: Sendable {
   }
 
   /// What is due; nothing of it is urgent but the first key.
-  public func actions(for keys: [SigningKeyTimes], at now: Moment) -> [SigningKeyAction] {
+  public func actions(for keys: [SigningKeyTimes], at now: Instant) -> [SigningKeyAction] {
     guard let newest = keys.last else { return [.create(.init(generation: 1, createdAt: now, activatesAt: now))] }
     var actions: [SigningKeyAction] = []
     let ends = newest.activatesAt.advanced(by: policy.period)
@@ -100,7 +102,7 @@ public struct SigningKeyPlan: Sendable {
 
   /// Whether keys that were read at `readAt` can still be signed with: a key that has begun to sign since then was published
   /// before that, so it was among them.
-  public func maySign(withKeysReadAt readAt: Moment, at now: Moment) -> Bool {
+  public func maySign(withKeysReadAt readAt: Instant, at now: Instant) -> Bool {
     now < readAt.advanced(by: policy.publishedAhead)
   }
 }

@@ -1,3 +1,5 @@
+public import Values
+
 /// A cloud token with the time it has left.
 public struct AccessToken: Sendable, Hashable {
   /// What a client is told when nobody said how long the token lives, in seconds.
@@ -6,10 +8,10 @@ public struct AccessToken: Sendable, Hashable {
   /// The token: a secret, opaque.
   public let value: String
   /// When it runs out; nil when its issuer did not say.
-  public let expiresAt: Moment?
+  public let expiresAt: Instant?
 
   /// A token.
-  public init(value: String, expiresAt: Moment?) {
+  public init(value: String, expiresAt: Instant?) {
     self.value = value
     self.expiresAt = expiresAt
   }
@@ -18,7 +20,7 @@ public struct AccessToken: Sendable, Hashable {
   public var type: String { "Bearer" }
 
   /// The whole seconds that are left, rounded down; 0 once it has run out, 3600 when that is not known.
-  public func secondsLeft(at now: Moment) -> Int64 {
+  public func secondsLeft(at now: Instant) -> Int64 {
     guard let expiresAt else { return Self.assumedLifetime }
     return max(0, expiresAt.duration(since: now).components.seconds)
   }

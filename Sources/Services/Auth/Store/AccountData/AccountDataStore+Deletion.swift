@@ -1,6 +1,7 @@
 public import AuthDomain
 internal import Jobs
 public import PostgreSQL
+public import Values
 
 extension AccountDataStore {
   /// Why nothing could be deleted.
@@ -22,7 +23,7 @@ extension AccountDataStore {
   /// Deletes what this service keeps of a person, and ends the work: all of it in one transaction, so that it is done once, whatever
   /// happens meanwhile. Nobody can sign in to the account between: whoever tries waits, and then begins a new one.
   public func erase(
-    _ person: Person, work: AccountWorkID, at now: Moment
+    _ person: Person, work: AccountWorkID, at now: Instant
   ) async throws(DatabaseError) -> DeletionOutcome {
     try await database.settle(within: patience) { transaction in
       let user = UUID(person.user)
@@ -51,7 +52,7 @@ extension AccountDataStore {
         throw DatabaseError(.queryFailed, "a deletion was done before it ended")
       }
       try await transaction.execute(
-        "update auth.account_work set done_at = \(Timestamp(now)) where user_id = \(user) and id = \(UUID(work))")
+        "update auth.account_work set done_at = \(now) where user_id = \(user) and id = \(UUID(work))")
       return .done(try await Self.counts(of: work, person, on: transaction), endedNow: true)
     }
   }

@@ -1,6 +1,7 @@
 public import AuthDomain
 public import Jobs
 public import PostgreSQL
+internal import Values
 
 /// What this service itself keeps of people: read out, counted, and deleted.
 public struct AccountDataStore: Sendable {

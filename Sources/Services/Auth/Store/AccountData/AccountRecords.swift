@@ -1,5 +1,6 @@
 internal import AuthDomain
 internal import PostgreSQL
+internal import Values
 
 /// A table with rows of a person.
 struct AccountRecords: Sendable {

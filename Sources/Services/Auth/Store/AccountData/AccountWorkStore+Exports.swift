@@ -1,5 +1,6 @@
 public import AuthDomain
 public import PostgreSQL
+public import Values
 
 extension AccountWorkStore {
   /// A piece of a document.
@@ -64,7 +65,7 @@ extension AccountWorkStore {
   /// - Returns: Whether this call has ended it.
   @discardableResult
   public func publish(
-    _ work: AccountWorkID, of user: UserID, until expiresAt: Moment, at now: Moment
+    _ work: AccountWorkID, of user: UserID, until expiresAt: Instant, at now: Instant
   ) async throws(DatabaseError) -> Bool {
     let (user, work) = (UUID(user), UUID(work))
     return try await database.settle(within: patience) { transaction in
@@ -90,7 +91,7 @@ extension AccountWorkStore {
           and chunk.sequence = placed.sequence
         """,
         """
-        update auth.account_work set done_at = \(Timestamp(now)), expires_at = \(Timestamp(expiresAt)), byte_count = (
+        update auth.account_work set done_at = \(now), expires_at = \(expiresAt), byte_count = (
           select coalesce(sum(length(data)), 0) from auth.account_export_chunk where user_id = \(user) and work_id = \(work))
         where user_id = \(user) and id = \(work)
         """,
@@ -104,13 +105,13 @@ extension AccountWorkStore {
   /// - Returns: Whether this call has ended it.
   @discardableResult
   public func giveUp(
-    _ work: AccountWorkID, of user: UserID, _ word: String, at now: Moment
+    _ work: AccountWorkID, of user: UserID, _ word: String, at now: Instant
   ) async throws(DatabaseError) -> Bool {
     let (user, work) = (UUID(user), UUID(work))
     return try await database.settle(within: patience) { transaction in
       let counts = try await transaction.executeAll([
         """
-        update auth.account_work set done_at = \(Timestamp(now)), failure = \(word)
+        update auth.account_work set done_at = \(now), failure = \(word)
         where user_id = \(user) and id = \(work) and kind = 'export' and done_at is null
         """,
         """
@@ -158,12 +159,12 @@ extension AccountWorkStore {
 
   /// An export was handed out, or a part of it. One that was to its end is kept no longer than `limit` from now on; nil changes nothing.
   public func downloaded(
-    _ work: AccountWorkID, of user: UserID, keepingUntil limit: Moment?, noting activity: Activity
+    _ work: AccountWorkID, of user: UserID, keepingUntil limit: Instant?, noting activity: Activity
   ) async throws(DatabaseError) {
     _ = try await database.settle(within: patience) { transaction in
       try await transaction.executeAll([
         """
-        update auth.account_work set expires_at = least(expires_at, \(limit.map { Timestamp($0) }))
+        update auth.account_work set expires_at = least(expires_at, \(limit))
         where user_id = \(UUID(user)) and id = \(UUID(work)) and kind = 'export'
         """, ActivityStore.insert(activity),
       ])

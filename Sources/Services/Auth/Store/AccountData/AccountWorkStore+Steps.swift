@@ -1,5 +1,6 @@
 public import AuthDomain
 public import PostgreSQL
+public import Values
 
 extension AccountWorkStore {
   /// The attempt at a step that may write what came of it.
@@ -44,7 +45,7 @@ extension AccountWorkStore {
   /// - Returns: Whether the attempt was still the one that counts.
   @discardableResult
   public func finish(
-    _ attempt: Attempt, _ counts: [AccountWork.Count], at now: Moment
+    _ attempt: Attempt, _ counts: [AccountWork.Count], at now: Instant
   ) async throws(DatabaseError) -> Bool {
     try await database.settle(within: patience) { transaction in
       try await Self.finish(attempt, counts, at: now, on: transaction)
@@ -52,11 +53,11 @@ extension AccountWorkStore {
   }
 
   static func finish(
-    _ attempt: Attempt, _ counts: [AccountWork.Count], at now: Moment, on transaction: Transaction
+    _ attempt: Attempt, _ counts: [AccountWork.Count], at now: Instant, on transaction: Transaction
   ) async throws(DatabaseError) -> Bool {
     let changed = try await transaction.execute(
       """
-      update auth.account_work_step set done_at = \(Timestamp(now)), failure = ''
+      update auth.account_work_step set done_at = \(now), failure = ''
       where user_id = \(UUID(attempt.user)) and work_id = \(UUID(attempt.work)) and name = \(attempt.step.rawValue)
         and done_at is null and attempts = \(attempt.number)
       """)
@@ -86,10 +87,10 @@ extension AccountWorkStore {
   // MARK: How the work stands
 
   /// How many works have not ended though they were asked for before `limit`, by kind.
-  public func overdue(since limit: Moment) async throws(DatabaseError) -> [AccountWork.Kind: Int] {
+  public func overdue(since limit: Instant) async throws(DatabaseError) -> [AccountWork.Kind: Int] {
     let rows: [(String, Int64)] = try await database.rows(
       """
-      select kind, count(*) from auth.account_work where done_at is null and created_at < \(Timestamp(limit)) group by kind
+      select kind, count(*) from auth.account_work where done_at is null and created_at < \(limit) group by kind
       """)
     var counts: [AccountWork.Kind: Int] = [:]
     for row in rows { counts[try named(row.0)] = Int(row.1) }
@@ -98,11 +99,11 @@ extension AccountWorkStore {
 
   /// Works that have not ended though they were asked for before `limit`, the oldest first, at most 1000.
   public func running(
-    since limit: Moment
+    since limit: Instant
   ) async throws(DatabaseError) -> [(user: UserID, work: AccountWorkID, kind: AccountWork.Kind)] {
     let rows: [(UUID, UUID, String)] = try await database.rows(
       """
-      select user_id, id, kind from auth.account_work where done_at is null and created_at < \(Timestamp(limit))
+      select user_id, id, kind from auth.account_work where done_at is null and created_at < \(limit)
       order by created_at limit 1000
       """)
     var works: [(UserID, AccountWorkID, AccountWork.Kind)] = []
@@ -115,12 +116,12 @@ extension AccountWorkStore {
   /// Exports that have run out, with all their bytes, and those that were given up before `limit`.
   ///
   /// - Returns: How many were removed.
-  public func removeExports(expiredBefore now: Moment, failedBefore limit: Moment) async throws(DatabaseError) -> Int {
+  public func removeExports(expiredBefore now: Instant, failedBefore limit: Instant) async throws(DatabaseError) -> Int {
     try await remove(
       """
       select user_id, id from auth.account_work
       where kind = 'export' and done_at is not null
-        and coalesce(expires_at, done_at) < case when expires_at is null then \(Timestamp(limit)) else \(Timestamp(now)) end
+        and coalesce(expires_at, done_at) < case when expires_at is null then \(limit) else \(now) end
       limit \(Self.sweepSize) for update skip locked
       """)
   }
@@ -128,10 +129,10 @@ extension AccountWorkStore {
   /// Deletions that ended before `limit`, with their receipts.
   ///
   /// - Returns: How many were removed.
-  public func removeDeletions(doneBefore limit: Moment) async throws(DatabaseError) -> Int {
+  public func removeDeletions(doneBefore limit: Instant) async throws(DatabaseError) -> Int {
     try await remove(
       """
-      select user_id, id from auth.account_work where kind = 'deletion' and done_at < \(Timestamp(limit))
+      select user_id, id from auth.account_work where kind = 'deletion' and done_at < \(limit)
       limit \(Self.sweepSize) for update skip locked
       """)
   }

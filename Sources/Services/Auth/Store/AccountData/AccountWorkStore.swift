@@ -1,11 +1,12 @@
 public import AuthDomain
 internal import EventLoop
 public import PostgreSQL
+public import Values
 
 /// Hands work over to whoever does it, as part of a transaction: both are there once it is committed, or neither is.
 public protocol AccountWorkQueueing: Sendable {
   /// Sees to it that the work is done.
-  func enqueue(_ work: AccountWorkID, _ kind: AccountWork.Kind, of user: UserID, at now: Moment, on transaction: Transaction)
+  func enqueue(_ work: AccountWorkID, _ kind: AccountWork.Kind, of user: UserID, at now: Instant, on transaction: Transaction)
     async throws
 }
 
@@ -76,7 +77,7 @@ public struct AccountWorkStore: Sendable {
 
   /// Begins an export, unless one is being made or the key has got one before. Exports of before are removed.
   public func startExport(
-    _ request: Request, at now: Moment, for client: SessionStore.Client
+    _ request: Request, at now: Instant, for client: SessionStore.Client
   ) async throws(DatabaseError) -> Outcome {
     try await database.settle(within: patience) { transaction in
       try await Self.lock(request.user, isDeleting: false, on: transaction)
@@ -105,7 +106,7 @@ public struct AccountWorkStore: Sendable {
   ///   - now: The time.
   ///   - client: From where.
   public func startDeletion(
-    _ request: Request, receipt: @escaping @Sendable (AccountWorkID) -> Digest, at now: Moment, for client: SessionStore.Client
+    _ request: Request, receipt: @escaping @Sendable (AccountWorkID) -> Digest, at now: Instant, for client: SessionStore.Client
   ) async throws(DatabaseError) -> Outcome {
     try await database.settle(within: patience) { transaction in
       try await Self.lock(request.user, isDeleting: nil, on: transaction)
@@ -113,7 +114,7 @@ public struct AccountWorkStore: Sendable {
         "select id from auth.account_work where user_id = \(UUID(request.user)) and kind = 'deletion'")
       if let found { return .work(AccountWorkID(found), endedSessions: 0) }
       try await transaction.executeAll(
-        ["select auth.begin_deletion(\(UUID(request.user)), \(Timestamp(now)))"]
+        ["select auth.begin_deletion(\(UUID(request.user)), \(now))"]
           + Self.insert(request, .deletion, at: now) + [
             """
             insert into auth.deletion_receipt_lookup (hash, user_id, work_id)
@@ -136,18 +137,18 @@ public struct AccountWorkStore: Sendable {
     if let isDeleting, row != isDeleting { throw Refused(kind: .accountDeleting) }
   }
 
-  private static func insert(_ request: Request, _ kind: AccountWork.Kind, at now: Moment) -> [Query] {
+  private static func insert(_ request: Request, _ kind: AccountWork.Kind, at now: Instant) -> [Query] {
     [
       """
       insert into auth.account_work (user_id, id, app, kind, idempotency_key, created_at)
       values (
-        \(UUID(request.user)), \(UUID(request.id)), \(request.app), \(kind.rawValue), \(request.key), \(Timestamp(now)))
+        \(UUID(request.user)), \(UUID(request.id)), \(request.app), \(kind.rawValue), \(request.key), \(now))
       """, addSteps(request.steps, to: request.id, of: request.user),
     ]
   }
 
   private static func entry(
-    _ request: Request, _ action: Activity.Action, at now: Moment, _ client: SessionStore.Client
+    _ request: Request, _ action: Activity.Action, at now: Instant, _ client: SessionStore.Client
   ) -> Activity {
     Activity(
       user: request.user, app: request.app, at: now, action: action, session: request.session, address: client.address,
@@ -173,7 +174,7 @@ public struct AccountWorkStore: Sendable {
   }
 
   private func steps(of work: AccountWork) async throws(DatabaseError) -> [AccountWork.Step] {
-    let rows: [(String, Int32, Timestamp?, String)] = try await database.rows(
+    let rows: [(String, Int32, Instant?, String)] = try await database.rows(
       """
       select name, attempts, done_at, failure from auth.account_work_step
       where user_id = \(UUID(work.user)) and work_id = \(UUID(work.id)) order by place, name
@@ -185,7 +186,7 @@ public struct AccountWorkStore: Sendable {
       """)
     return rows.map { row in
       AccountWork.Step(
-        StepName(rawValue: row.0), doneAt: row.2.map { Moment($0) }, attempts: Int(row.1), failure: row.3,
+        StepName(rawValue: row.0), doneAt: row.2, attempts: Int(row.1), failure: row.3,
         counts: counts.filter { $0.0 == row.0 }.map { AccountWork.Count($0.1, deleted: $0.2, held: $0.3, whyHeld: $0.4) })
     }
   }
@@ -196,11 +197,11 @@ struct AccountWorkRow: RowDecodable {
   let work: AccountWork
 
   init(_ row: Row) throws(DatabaseError) {
-    let columns: (UUID, UUID, String, String, Timestamp, Timestamp?, String, Timestamp?, Int64) = try row.decode()
+    let columns: (UUID, UUID, String, String, Instant, Instant?, String, Instant?, Int64) = try row.decode()
     work = AccountWork(
       id: AccountWorkID(columns.1), user: UserID(columns.0), app: columns.2, kind: try named(columns.3),
-      createdAt: Moment(columns.4), doneAt: columns.5.map { Moment($0) }, failure: columns.6,
-      expiresAt: columns.7.map { Moment($0) }, byteCount: columns.8)
+      createdAt: columns.4, doneAt: columns.5, failure: columns.6,
+      expiresAt: columns.7, byteCount: columns.8)
   }
 
   static func select(_ id: AccountWorkID, of user: UserID) -> Query {

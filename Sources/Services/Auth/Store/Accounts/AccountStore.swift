@@ -1,6 +1,7 @@
 public import AuthDomain
 internal import EventLoop
 public import PostgreSQL
+internal import Values
 
 /// People's accounts.
 public struct AccountStore: Sendable {
@@ -62,10 +63,10 @@ struct AccountRow: RowDecodable {
   let isDeleting: Bool
 
   init(_ row: Row) throws(DatabaseError) {
-    let columns: (UUID, String, String, String, String?, Bool, Bool, Timestamp, Bool, Bool) = try row.decode()
+    let columns: (UUID, String, String, String, String?, Bool, Bool, Instant, Bool, Bool) = try row.decode()
     account = Account(
       id: UserID(columns.0), app: columns.1, provider: try named(columns.2), name: columns.3, email: columns.4,
-      emailIsVerified: columns.5, emailIsPrivate: columns.6, createdAt: Moment(columns.7))
+      emailIsVerified: columns.5, emailIsPrivate: columns.6, createdAt: columns.7)
     isSuspended = columns.8
     isDeleting = columns.9
   }

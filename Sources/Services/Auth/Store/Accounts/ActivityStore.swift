@@ -1,6 +1,7 @@
 public import AuthDomain
 internal import EventLoop
 public import PostgreSQL
+public import Values
 
 /// What was done with accounts: rows are added and never changed.
 public struct ActivityStore: Sendable {
@@ -53,7 +54,7 @@ public struct ActivityStore: Sendable {
 
   private static func values(_ activity: Activity) -> Query {
     """
-    \(UUID(activity.user)), \(UUID.v7(at: Timestamp(activity.at))), \(Timestamp(activity.at)), \(activity.app),
+    \(UUID(activity.user)), \(UUID.v7(at: activity.at)), \(activity.at), \(activity.app),
     \(activity.action), \(activity.outcome.rawValue), \(activity.reason), \(activity.session.map { UUID($0) }),
     \(activity.address), \(activity.requestID), \(activity.actor), \(activity.note)
     """
@@ -74,7 +75,7 @@ struct ActivityRow: RowDecodable {
     let session: UUID? = try row.decode(at: 7)
     var activity = Activity(
       user: UserID(try row.decode(UUID.self, at: 0)), app: try row.decode(at: 3),
-      at: Moment(try row.decode(Timestamp.self, at: 2)), action: .signedIn, outcome: try named(try row.decode(at: 5)),
+      at: try row.decode(Instant.self, at: 2), action: .signedIn, outcome: try named(try row.decode(at: 5)),
       reason: try row.decode(at: 6), session: session.map { SessionID($0) }, address: try row.decode(at: 8),
       requestID: try row.decode(at: 9), actor: try row.decode(at: 10), note: try row.decode(at: 11))
     activity.action = try row.decode(at: 4)

@@ -1,5 +1,6 @@
 public import AuthDomain
 public import PostgreSQL
+public import Values
 
 /// Accounts that operators close and open again. What is done, what follows for the sessions and who did it are one transaction.
 public struct SuspensionStore: Sendable {
@@ -28,7 +29,7 @@ public struct SuspensionStore: Sendable {
   ///   - client: The operator; the note is the reason.
   /// - Returns: The sessions that this call has ended; nil when there is no account.
   public func suspend(
-    _ user: UserID, at now: Moment, by client: SessionStore.Client
+    _ user: UserID, at now: Instant, by client: SessionStore.Client
   ) async throws(DatabaseError) -> [SessionRecord]? {
     try await database.settle(within: patience) { transaction in
       // First the account: a sign-in that is under way has locked it, and has made its session when this goes on.
@@ -37,7 +38,7 @@ public struct SuspensionStore: Sendable {
         for query in [
           """
           update auth.account set
-            suspended_at = coalesce(suspended_at, \(Timestamp(now))), suspended_by = \(client.actor),
+            suspended_at = coalesce(suspended_at, \(now)), suspended_by = \(client.actor),
             suspension_reason = \(client.note)
           where user_id = \(UUID(user))
           """, ActivityStore.insert(Self.entry(user, state.app, .accountSuspended, at: now, client)),
@@ -54,7 +55,7 @@ public struct SuspensionStore: Sendable {
   ///   - now: The time.
   ///   - client: The operator; the note is the reason.
   /// - Returns: Whether there is such an account.
-  public func reinstate(_ user: UserID, at now: Moment, by client: SessionStore.Client) async throws(DatabaseError) -> Bool {
+  public func reinstate(_ user: UserID, at now: Instant, by client: SessionStore.Client) async throws(DatabaseError) -> Bool {
     try await database.settle(within: patience) { transaction in
       guard let state = try await Self.locked(user, transaction) else { return false }
       guard state.reason != nil else { return true }
@@ -80,7 +81,7 @@ public struct SuspensionStore: Sendable {
   }
 
   private static func entry(
-    _ user: UserID, _ app: String, _ action: Activity.Action, at now: Moment, _ client: SessionStore.Client
+    _ user: UserID, _ app: String, _ action: Activity.Action, at now: Instant, _ client: SessionStore.Client
   ) -> Activity {
     Activity(
       user: user, app: app, at: now, action: action, address: client.address, requestID: client.requestID, actor: client.actor,

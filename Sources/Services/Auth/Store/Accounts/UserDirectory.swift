@@ -1,17 +1,18 @@
 public import AuthDomain
 public import PostgreSQL
+public import Values
 
 /// People's accounts as operators look for them.
 public struct UserDirectory: Sendable {
   /// Where a list of accounts goes on.
   public struct Place: Sendable, Hashable {
     /// When the last account of the page before was made.
-    public var createdAt: Moment
+    public var createdAt: Instant
     /// That account.
     public var id: UserID
 
     /// A place.
-    public init(createdAt: Moment, id: UserID) {
+    public init(createdAt: Instant, id: UserID) {
       self.createdAt = createdAt
       self.id = id
     }
@@ -30,7 +31,7 @@ public struct UserDirectory: Sendable {
   ///   - limit: The most to answer.
   ///   - now: The time, by which sessions are alive.
   public func list(
-    _ filter: UserFilter, after place: Place?, limit: Int, at now: Moment
+    _ filter: UserFilter, after place: Place?, limit: Int, at now: Instant
   ) async throws(DatabaseError) -> [UserRecord] {
     let rows: [UserRow] = try await database.reads.rows(
       """
@@ -41,7 +42,7 @@ public struct UserDirectory: Sendable {
   }
 
   /// An account by its identifier, or nil when there is none.
-  public func user(_ id: UserID, at now: Moment) async throws(DatabaseError) -> UserRecord? {
+  public func user(_ id: UserID, at now: Instant) async throws(DatabaseError) -> UserRecord? {
     let row: UserRow? = try await database.reads.row(
       "\(part: UserRow.select(at: now)) where account.user_id = \(UUID(id))")
     return row?.record
@@ -49,7 +50,7 @@ public struct UserDirectory: Sendable {
 
   /// An account by the provider's identifier of the person, or nil when there is none.
   public func user(
-    _ subject: String, of provider: IdentityProvider, in app: String, at now: Moment
+    _ subject: String, of provider: IdentityProvider, in app: String, at now: Instant
   ) async throws(DatabaseError) -> UserRecord? {
     let row: UserRow? = try await database.reads.row(
       """
@@ -65,12 +66,12 @@ public struct UserDirectory: Sendable {
     if let app = filter.app { condition = "\(part: condition) and account.app = \(app)" }
     if let provider = filter.provider { condition = "\(part: condition) and account.provider = \(provider.rawValue)" }
     if let email = filter.email { condition = "\(part: condition) and lower(account.email) = lower(\(email))" }
-    if let since = filter.createdSince { condition = "\(part: condition) and account.created_at >= \(Timestamp(since))" }
-    if let until = filter.createdUntil { condition = "\(part: condition) and account.created_at < \(Timestamp(until))" }
+    if let since = filter.createdSince { condition = "\(part: condition) and account.created_at >= \(since)" }
+    if let until = filter.createdUntil { condition = "\(part: condition) and account.created_at < \(until)" }
     if filter.suspendedOnly { condition = "\(part: condition) and account.suspended_at is not null" }
     if let place {
       condition = """
-        \(part: condition) and (account.created_at, account.user_id) < (\(Timestamp(place.createdAt)), \(UUID(place.id)))
+        \(part: condition) and (account.created_at, account.user_id) < (\(place.createdAt), \(UUID(place.id)))
         """
     }
     return condition
@@ -85,19 +86,19 @@ struct UserRow: RowDecodable {
     let account = Account(
       id: UserID(try row.decode(UUID.self, at: 0)), app: try row.decode(at: 1), provider: try named(try row.decode(at: 2)),
       name: try row.decode(at: 3), email: try row.decode(at: 4), emailIsVerified: try row.decode(at: 5),
-      emailIsPrivate: try row.decode(at: 6), createdAt: Moment(try row.decode(Timestamp.self, at: 7)))
-    let suspendedAt: Timestamp? = try row.decode(at: 8)
+      emailIsPrivate: try row.decode(at: 6), createdAt: try row.decode(Instant.self, at: 7))
+    let suspendedAt: Instant? = try row.decode(at: 8)
     let by: String = try row.decode(at: 9)
     let reason: String = try row.decode(at: 10)
-    let lastUsedAt: Timestamp? = try row.decode(at: 13)
+    let lastUsedAt: Instant? = try row.decode(at: 13)
     record = UserRecord(
       account: account, subject: try row.decode(at: 11),
-      suspension: suspendedAt.map { Suspension(at: Moment($0), by: by, reason: reason) },
-      liveSessions: Int(try row.decode(Int64.self, at: 12)), lastUsedAt: lastUsedAt.map { Moment($0) })
+      suspension: suspendedAt.map { Suspension(at: $0, by: by, reason: reason) },
+      liveSessions: Int(try row.decode(Int64.self, at: 12)), lastUsedAt: lastUsedAt)
   }
 
   /// The statement up to its condition.
-  static func select(at now: Moment) -> Query {
+  static func select(at now: Instant) -> Query {
     """
     select account.user_id, account.app, account.provider, account.name, account.email, account.email_is_verified,
       account.email_is_private, account.created_at, account.suspended_at, coalesce(account.suspended_by, ''),
@@ -107,7 +108,7 @@ struct UserRow: RowDecodable {
       select subject from auth.identity_lookup where user_id = account.user_id order by created_at limit 1) as identity on true
     cross join lateral (
       select count(*) as count, max(last_used_at) as last_used_at from auth.session
-      where user_id = account.user_id and ended_at is null and expires_at > \(Timestamp(now))) as live
+      where user_id = account.user_id and ended_at is null and expires_at > \(now)) as live
     """
   }
 }

@@ -1,5 +1,6 @@
 public import AuthDomain
 public import PostgreSQL
+public import Values
 
 /// All that was done, as one list: activity of accounts, cloud tokens, kill switches.
 ///
@@ -37,7 +38,7 @@ public struct AuditStore: Sendable {
     return range
   }
 
-  private static func milliseconds(_ moment: Moment) -> UInt64 {
+  private static func milliseconds(_ moment: Instant) -> UInt64 {
     // 48 bits of them, less one for what comes after.
     min(UInt64(max(0, moment.microseconds)) / 1000, 1 << 48 - 2)
   }
@@ -45,8 +46,8 @@ public struct AuditStore: Sendable {
   /// The exact times, which the identifiers know only to the millisecond.
   private static func times(_ column: Query, _ filter: AuditFilter) -> Query {
     var times: Query = "true"
-    if let since = filter.since { times = "\(part: times) and \(part: column) >= \(Timestamp(since))" }
-    if let until = filter.until { times = "\(part: times) and \(part: column) < \(Timestamp(until))" }
+    if let since = filter.since { times = "\(part: times) and \(part: column) >= \(since)" }
+    if let until = filter.until { times = "\(part: times) and \(part: column) < \(until)" }
     return times
   }
 
@@ -106,14 +107,14 @@ public struct AuditStore: Sendable {
   private func switches(_ filter: AuditFilter, _ range: Query, _ limit: Int) async throws(DatabaseError) -> [AuditEntry] {
     var condition = Self.times("changed_at", filter)
     if let action = filter.action { condition = "\(part: condition) and is_stopped = \(action == AuditEntry.stopped)" }
-    let rows: [(UUID, String, Bool, String, Timestamp, String, String)] = try await database.reads.rows(
+    let rows: [(UUID, String, Bool, String, Instant, String, String)] = try await database.reads.rows(
       """
       select id, capability, is_stopped, reason, changed_at, changed_by, subject_hash from auth.kill_switch_change
       where \(part: range) and \(part: condition) order by id desc limit \(Int64(limit))
       """)
     return rows.map { row in
       AuditEntry(
-        id: row.0.description, at: Moment(row.4), kind: .killSwitch, action: row.2 ? AuditEntry.stopped : AuditEntry.resumed,
+        id: row.0.description, at: row.4, kind: .killSwitch, action: row.2 ? AuditEntry.stopped : AuditEntry.resumed,
         outcome: .done, actor: row.5, subject: SubjectHash(row.6), capability: row.1, note: row.3)
     }
   }
@@ -132,7 +133,7 @@ private struct IssuanceRow: RowDecodable {
       throw DatabaseError(.decodingFailed, "a line of the ledger has no subject")
     }
     record = IssuanceRecord(
-      at: Moment(try row.decode(Timestamp.self, at: 2)), subject: subject, audience: try row.decode(at: 3),
+      at: try row.decode(Instant.self, at: 2), subject: subject, audience: try row.decode(at: 3),
       capability: try row.decode(at: 4), address: try row.decode(at: 5), requestID: try row.decode(at: 6),
       outcome: try named(try row.decode(at: 7)), reason: try row.decode(at: 8))
   }

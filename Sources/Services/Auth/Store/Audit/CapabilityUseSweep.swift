@@ -1,5 +1,5 @@
-public import AuthDomain
 public import PostgreSQL
+public import Values
 
 /// Removes the counts of days that are over: no cap looks at them any more, and the ledger has every line.
 public struct CapabilityUseSweep: Sendable {
@@ -12,12 +12,12 @@ public struct CapabilityUseSweep: Sendable {
   /// skipped.
   ///
   /// - Returns: How many were removed.
-  public func remove(before moment: Moment) async throws(DatabaseError) -> Int {
+  public func remove(before moment: Instant) async throws(DatabaseError) -> Int {
     try await database.sweep(
       """
       delete from auth.capability_use where (subject_hash, capability, day) in (
         select subject_hash, capability, day from auth.capability_use
-        where day < (\(Timestamp(moment)) at time zone 'UTC')::date limit \(SweepBatch.size) for update skip locked)
+        where day < (\(moment) at time zone 'UTC')::date limit \(SweepBatch.size) for update skip locked)
       """)
   }
 }

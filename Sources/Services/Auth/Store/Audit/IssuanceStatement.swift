@@ -1,6 +1,7 @@
 internal import AuthDomain
 internal import Limits
 internal import PostgreSQL
+internal import Values
 
 /// What is written to the ledger.
 enum IssuanceStatement {
@@ -30,7 +31,7 @@ enum IssuanceStatement {
     select q.id, q.subject_hash, q.issued_at, q.audience, q.capability, q.account, q.scope, nullif(q.expires_at, 'infinity'),
       q.client_address, q.request_id, q.outcome, q.reason
     from unnest(
-      \(records.map { UUID.v7(at: Timestamp($0.at)) }), \(part: columns(records)), \(records.map(\.outcome.rawValue)),
+      \(records.map { UUID.v7(at: $0.at) }), \(part: columns(records)), \(records.map(\.outcome.rawValue)),
       \(records.map(\.reason)))
       as q (id, subject_hash, issued_at, audience, capability, account, scope, expires_at, client_address, request_id, outcome, reason)
     """
@@ -120,9 +121,9 @@ enum IssuanceStatement {
 
   private static func columns(_ records: [IssuanceRecord]) -> Query {
     // An array has no NULLs here: the end of time stands for a token whose end is not known.
-    let expiries = records.map { $0.expiresAt.map { Timestamp($0) } ?? .distantFuture }
+    let expiries = records.map { $0.expiresAt ?? .distantFuture }
     return """
-      \(records.map(\.subject.description)), \(records.map { Timestamp($0.at) }), \(records.map(\.audience)),
+      \(records.map(\.subject.description)), \(records.map(\.at)), \(records.map(\.audience)),
       \(records.map(\.capability)), \(records.map(\.account)), \(records.map(\.scope)), \(expiries),
       \(records.map(\.address)), \(records.map(\.requestID))
       """

@@ -3,6 +3,7 @@ public import EventLoop
 public import Limits
 public import PostgreSQL
 internal import Synchronization
+public import Values
 
 /// The ledger of tokens: rows are added and never changed. It decides what is handed out, since only it knows what all copies of
 /// the service have handed out before, and what an operator has stopped a moment ago.
@@ -46,7 +47,7 @@ public final class IssuanceStore: Sendable {
         let rows: [(UUID, String)] = try found.rows(of: found.results.count - 1)
         let reasons = Dictionary(rows) { first, _ in first }
         return issues.map { issue in
-          if issue.take != nil, let until = answers.popFirst()?.refusedUntil { return .limited(until: Moment(until)) }
+          if issue.take != nil, let until = answers.popFirst()?.refusedUntil { return .limited(until: until) }
           return IssuanceStatement.decision(reasons[issue.id])
         }
       }
@@ -67,18 +68,18 @@ public final class IssuanceStore: Sendable {
     _ record: IssuanceRecord, perDay: Int?, to holder: TokenHolder = TokenHolder(subject: "", apps: []),
     taking take: PreparedTake? = nil
   ) async throws(DatabaseError) -> IssuanceDecision {
-    if let until = take?.refusal?.refusedUntil { return .limited(until: Moment(until)) }
-    let id = UUID.v7(at: Timestamp(record.at))
+    if let until = take?.refusal?.refusedUntil { return .limited(until: until) }
+    let id = UUID.v7(at: record.at)
     let decision = try await judges.here.submit(
       .init(id: id, record: record, cap: perDay.map { Int32(clamping: $0) } ?? .max, holder: holder, take: take))
     if decision == .capReached {
-      capped.withLock { $0.remember(.cap(record.capability, record.subject), until: Timestamp(record.at.nextDay)) }
+      capped.withLock { $0.remember(.cap(record.capability, record.subject), until: record.at.nextDay) }
     }
     return decision
   }
 
   /// Whether it is known in this process that the person has had enough for the day.
-  public func isCapped(_ subject: SubjectHash, _ capability: String, at now: Moment) -> Bool {
-    capped.withLock { $0.refusal(of: .cap(capability, subject), at: Timestamp(now)) } != nil
+  public func isCapped(_ subject: SubjectHash, _ capability: String, at now: Instant) -> Bool {
+    capped.withLock { $0.refusal(of: .cap(capability, subject), at: now) } != nil
   }
 }

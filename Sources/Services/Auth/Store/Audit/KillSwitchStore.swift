@@ -1,5 +1,6 @@
 public import AuthDomain
 public import PostgreSQL
+internal import Values
 
 /// The switches that stop capabilities, shared by all copies of the service.
 public struct KillSwitchStore: Sendable {
@@ -28,7 +29,7 @@ public struct KillSwitchStore: Sendable {
       with changed as (
         insert into auth.kill_switch as switch (capability, is_stopped, reason, changed_at, changed_by, subject_hash)
         values (
-          \(wanted.capability), \(wanted.isStopped), \(wanted.reason), \(Timestamp(wanted.changedAt)), \(wanted.changedBy),
+          \(wanted.capability), \(wanted.isStopped), \(wanted.reason), \(wanted.changedAt), \(wanted.changedBy),
           \(subject))
         on conflict (capability, subject_hash) do update set
           is_stopped = excluded.is_stopped, reason = excluded.reason, changed_at = excluded.changed_at,
@@ -37,7 +38,7 @@ public struct KillSwitchStore: Sendable {
         returning *
       ), recorded as (
         insert into auth.kill_switch_change (id, capability, is_stopped, reason, changed_at, changed_by, subject_hash)
-        select \(UUID.v7(at: Timestamp(wanted.changedAt))), capability, is_stopped, reason, changed_at, changed_by, subject_hash
+        select \(UUID.v7(at: wanted.changedAt)), capability, is_stopped, reason, changed_at, changed_by, subject_hash
         from changed
       )
       select capability, is_stopped, reason, changed_at, changed_by, subject_hash from changed
@@ -49,12 +50,12 @@ public struct KillSwitchStore: Sendable {
     return try Self.killSwitch(row)
   }
 
-  private typealias Row = (String, Bool, String, Timestamp, String, String)
+  private typealias Row = (String, Bool, String, Instant, String, String)
 
   private static func killSwitch(_ row: Row) throws(DatabaseError) -> KillSwitch {
     let subject = SubjectHash(row.5)
     guard row.5.isEmpty || subject != nil else { throw DatabaseError(.decodingFailed, "a switch is about nobody") }
     return KillSwitch(
-      capability: row.0, subject: subject, isStopped: row.1, reason: row.2, changedAt: Moment(row.3), changedBy: row.4)
+      capability: row.0, subject: subject, isStopped: row.1, reason: row.2, changedAt: row.3, changedBy: row.4)
   }
 }

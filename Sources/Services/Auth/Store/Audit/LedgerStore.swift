@@ -1,5 +1,6 @@
 public import AuthDomain
 public import PostgreSQL
+public import Values
 
 /// The ledger as operators read it.
 public struct LedgerStore: Sendable {
@@ -17,7 +18,7 @@ public struct LedgerStore: Sendable {
   public func entries(
     _ filter: LedgerFilter, before: UUID? = nil, count: Int
   ) async throws(DatabaseError) -> [LedgerEntry] {
-    let rows: [(UUID, String, Timestamp, String, String, String, String, Timestamp?, String, String, String, String)] =
+    let rows: [(UUID, String, Instant, String, String, String, String, Instant?, String, String, String, String)] =
       try await database.reads.rows(
         """
         select id, subject_hash, issued_at, audience, capability, account, scope, expires_at, client_address, request_id,
@@ -33,8 +34,8 @@ public struct LedgerStore: Sendable {
       return LedgerEntry(
         id: row.0.description,
         record: IssuanceRecord(
-          at: Moment(row.2), subject: subject, audience: row.3, capability: row.4, account: row.5, scope: row.6,
-          expiresAt: row.7.map { Moment($0) }, address: row.8, requestID: row.9, outcome: outcome, reason: row.11))
+          at: row.2, subject: subject, audience: row.3, capability: row.4, account: row.5, scope: row.6,
+          expiresAt: row.7, address: row.8, requestID: row.9, outcome: outcome, reason: row.11))
     }
   }
 

@@ -1,6 +1,7 @@
 public import AuthDomain
 internal import EventLoop
 public import PostgreSQL
+public import Values
 
 /// What is known of subscriptions, and how it changes: by events, and by what RevenueCat answers.
 ///
@@ -72,7 +73,7 @@ public final class EntitlementStore: Sendable {
   /// and then what was posted is, too.
   ///
   /// - Throws: ``PostgreSQL/DatabaseError``; then nothing of it is done.
-  public func take(_ event: BillingEvent, body: [UInt8], at now: Moment) async throws -> EventOutcome {
+  public func take(_ event: BillingEvent, body: [UInt8], at now: Instant) async throws -> EventOutcome {
     try await transaction { transaction in
       try await CustomerLinks.lock(event.allCustomers, on: transaction)
       let owners = try await CustomerLinks.owners(of: event.allCustomers, on: transaction)
@@ -90,7 +91,7 @@ public final class EntitlementStore: Sendable {
         try await self.recompute(user, heardAt: now, on: transaction)
         try await transaction.execute(
           """
-          update auth.entitlement set reread_due_at = \(Timestamp(now)), reread_wanted_at = \(Timestamp(now)), reread_attempts = 0,
+          update auth.entitlement set reread_due_at = \(now), reread_wanted_at = \(now), reread_attempts = 0,
             ask_attempts = 0, ask_pause_until = null, ask_has_failed = false,
             customer_id = coalesce(customer_id, \(kept.event.customers.first?.text))
           where user_id = \(UUID(user))
@@ -112,8 +113,8 @@ public final class EntitlementStore: Sendable {
   ///   - startedAt: When the question was put: what was wanted later is still to be asked.
   ///   - now: The time of the answer.
   public func apply(
-    _ snapshot: SubscriptionSnapshot, original: CustomerID, managementURL: String?, to user: UserID, startedAt: Moment,
-    at now: Moment
+    _ snapshot: SubscriptionSnapshot, original: CustomerID, managementURL: String?, to user: UserID, startedAt: Instant,
+    at now: Instant
   ) async throws -> AnswerOutcome {
     try await transaction { transaction in
       try await CustomerLinks.lock([original, CustomerID(user)], on: transaction)
@@ -124,8 +125,8 @@ public final class EntitlementStore: Sendable {
       // Asked and answered, whatever the answer is worth.
       try await transaction.execute(
         """
-        update auth.entitlement set asked_at = \(Timestamp(now)), checked_at = \(Timestamp(now)), reread_attempts = 0,
-          reread_due_at = case when reread_wanted_at > \(Timestamp(startedAt)) then reread_due_at end
+        update auth.entitlement set asked_at = \(now), checked_at = \(now), reread_attempts = 0,
+          reread_due_at = case when reread_wanted_at > \(startedAt) then reread_due_at end
         where user_id = \(UUID(user))
         """)
       guard link.isOurs else {
@@ -135,9 +136,9 @@ public final class EntitlementStore: Sendable {
       let isNewer =
         try await transaction.execute(
           """
-          update auth.entitlement set snapshot_at = \(Timestamp(snapshot.at)), management_url = \(managementURL),
+          update auth.entitlement set snapshot_at = \(snapshot.at), management_url = \(managementURL),
             customer_id = \(link.mayBeKept ? original.text : nil)
-          where user_id = \(UUID(user)) and (snapshot_at is null or snapshot_at <= \(Timestamp(snapshot.at)))
+          where user_id = \(UUID(user)) and (snapshot_at is null or snapshot_at <= \(snapshot.at))
           """) == 1
       if isNewer { try await SnapshotRow.replace(snapshot.subscriptions, of: user, on: transaction) }
       try await self.recompute(user, heardAt: now, on: transaction)
@@ -146,7 +147,7 @@ public final class EntitlementStore: Sendable {
   }
 
   /// Notes that RevenueCat had no answer about an account, so that not every call asks it again. Nothing is noted of nobody.
-  public func noteFailure(of user: UserID, at now: Moment) async throws {
+  public func noteFailure(of user: UserID, at now: Instant) async throws {
     try await transaction { transaction in
       guard try await EntitlementRow.lock(user, on: transaction) else { return }
       try await self.notePause(of: user, hasFailed: true, at: now, on: transaction)
@@ -158,7 +159,7 @@ public final class EntitlementStore: Sendable {
   /// - Returns: The record as it is now.
   @discardableResult
   private func notePause(
-    of user: UserID, hasFailed: Bool, at now: Moment, on transaction: Transaction
+    of user: UserID, hasFailed: Bool, at now: Instant, on transaction: Transaction
   ) async throws(DatabaseError) -> EntitlementRecord {
     var record = try await EntitlementRow.read(of: user, on: transaction) ?? EntitlementRecord()
     let isOpen = record.isOpen(until: now, at: now) != nil
@@ -168,7 +169,7 @@ public final class EntitlementStore: Sendable {
     return record
   }
 
-  private func recompute(_ user: UserID, heardAt now: Moment, on transaction: Transaction) async throws(DatabaseError) {
+  private func recompute(_ user: UserID, heardAt now: Instant, on transaction: Transaction) async throws(DatabaseError) {
     let history = try await HistoryReader.read(around: user, counting: entitlements, on: transaction)
     let snapshot = try await SnapshotRow.read(of: user, on: transaction)
     let best = history.subscriptions(of: .user(user), since: snapshot).best

@@ -1,5 +1,6 @@
 package import AuthDomain
-package import PostgreSQL
+internal import PostgreSQL
+package import Values
 
 extension UUID {
   /// The identifier as the database writes it.

@@ -1,6 +1,7 @@
 public import AuthDomain
 internal import EventLoop
 public import PostgreSQL
+public import Values
 
 /// What providers have granted for people, in `auth.provider_grant`. Secrets come and go sealed.
 public struct ProviderGrantStore: Sendable {
@@ -11,7 +12,7 @@ public struct ProviderGrantStore: Sendable {
     /// The code, sealed.
     public var sealed: [UInt8]
     /// When it serves no more.
-    public var expiresAt: Moment
+    public var expiresAt: Instant
   }
 
   /// A token that can be revoked.
@@ -56,14 +57,14 @@ public struct ProviderGrantStore: Sendable {
   ///   - grant: What it is for.
   ///   - now: The time.
   ///   - patience: How long it may take: somebody who signs in waits for it.
-  public func keep(code sealed: [UInt8], for grant: ProviderGrant, at now: Moment, within patience: Duration)
+  public func keep(code sealed: [UInt8], for grant: ProviderGrant, at now: Instant, within patience: Duration)
     async throws(DatabaseError)
   {
     try await database.execute(
       """
       insert into auth.provider_grant as known (user_id, provider, client_id, sealed_code, code_expires_at, code_due_at)
       select user_id, \(grant.provider.rawValue), \(grant.clientID), \(sealed),
-        \(Timestamp(now.advanced(by: ProviderGrant.codeLifetime))), \(Timestamp(now))
+        \(now.advanced(by: ProviderGrant.codeLifetime)), \(now)
       from auth.account where user_id = \(UUID(grant.user)) and deleting_at is null for share
       on conflict (user_id, provider, client_id) do update set sealed_code = excluded.sealed_code,
         code_expires_at = excluded.code_expires_at, code_due_at = excluded.code_due_at
@@ -78,22 +79,22 @@ public struct ProviderGrantStore: Sendable {
   ///   - lease: For how long nobody else takes them.
   ///   - now: The time.
   public func claimCodes(
-    of user: UserID? = nil, atMost limit: Int, for lease: Duration, at now: Moment
+    of user: UserID? = nil, atMost limit: Int, for lease: Duration, at now: Instant
   ) async throws(DatabaseError) -> [PendingCode] {
     let owner = user.map { UUID($0) }
-    let rows: [(UUID, String, String, [UInt8], Timestamp)] = try await database.rows(
+    let rows: [(UUID, String, String, [UInt8], Instant)] = try await database.rows(
       """
-      update auth.provider_grant set code_due_at = \(Timestamp(now.advanced(by: lease)))
+      update auth.provider_grant set code_due_at = \(now.advanced(by: lease))
       where (user_id, provider, client_id) in (
         select user_id, provider, client_id from auth.provider_grant
-        where code_due_at <= \(Timestamp(now)) and (\(owner)::uuid is null or user_id = \(owner))
+        where code_due_at <= \(now) and (\(owner)::uuid is null or user_id = \(owner))
         order by code_due_at limit \(Int64(limit)) for update skip locked)
       returning user_id, provider, client_id, sealed_code, code_expires_at
       """, deadline: deadline)
     return try rows.map { row throws(DatabaseError) in
       PendingCode(
         grant: ProviderGrant(user: UserID(row.0), provider: try named(row.1), clientID: row.2), sealed: row.3,
-        expiresAt: Moment(row.4))
+        expiresAt: row.4)
     }
   }
 
@@ -105,20 +106,20 @@ public struct ProviderGrantStore: Sendable {
   }
 
   /// Puts a code off that could not be exchanged.
-  public func postpone(_ code: PendingCode, until moment: Moment, failure: String, at now: Moment) async throws(DatabaseError) {
+  public func postpone(_ code: PendingCode, until moment: Instant, failure: String, at now: Instant) async throws(DatabaseError) {
     try await database.execute(
       """
-      update auth.provider_grant set code_due_at = \(Timestamp(moment)), failure = \(failure), failed_at = \(Timestamp(now))
+      update auth.provider_grant set code_due_at = \(moment), failure = \(failure), failed_at = \(now)
       where \(part: Self.key(code.grant)) and sealed_code = \(code.sealed)
       """, deadline: deadline)
   }
 
   /// Gives a code up. A token from before stays what it was.
-  public func giveUp(_ code: PendingCode, failure: String, at now: Moment) async throws(DatabaseError) {
+  public func giveUp(_ code: PendingCode, failure: String, at now: Instant) async throws(DatabaseError) {
     try await database.execute(
       """
       update auth.provider_grant set sealed_code = null, code_expires_at = null, code_due_at = null, failure = \(failure),
-        failed_at = \(Timestamp(now))
+        failed_at = \(now)
       where \(part: Self.key(code.grant)) and sealed_code = \(code.sealed)
       """, deadline: deadline)
   }
@@ -126,11 +127,11 @@ public struct ProviderGrantStore: Sendable {
   /// Keeps the token that was got for a code, in the place of an older one.
   ///
   /// - Returns: False when there is no such account any more: nobody would ever revoke the token.
-  public func keep(token: HeldToken, for code: PendingCode, at now: Moment) async throws(DatabaseError) -> Bool {
+  public func keep(token: HeldToken, for code: PendingCode, at now: Instant) async throws(DatabaseError) -> Bool {
     try await database.execute(
       """
       update auth.provider_grant set sealed_token = \(token.sealed), sealed_with = \(token.sealedWith),
-        granted_at = \(Timestamp(now)), ended_at = null, ending = null, failed_at = null, failure = null,
+        granted_at = \(now), ended_at = null, ending = null, failed_at = null, failure = null,
         sealed_code = case when sealed_code = \(code.sealed) then null else sealed_code end,
         code_expires_at = case when sealed_code = \(code.sealed) then null else code_expires_at end,
         code_due_at = case when sealed_code = \(code.sealed) then null else code_due_at end
@@ -150,27 +151,27 @@ public struct ProviderGrantStore: Sendable {
   }
 
   /// Puts on record that a token is none any more, and forgets it.
-  public func end(_ token: HeldToken, _ ending: ProviderGrant.Ending, at now: Moment) async throws(DatabaseError) {
+  public func end(_ token: HeldToken, _ ending: ProviderGrant.Ending, at now: Instant) async throws(DatabaseError) {
     try await database.execute(
       """
-      update auth.provider_grant set sealed_token = null, sealed_with = null, ended_at = \(Timestamp(now)),
+      update auth.provider_grant set sealed_token = null, sealed_with = null, ended_at = \(now),
         ending = \(ending.rawValue), failed_at = null, failure = null
       where \(part: Self.key(token.grant)) and sealed_token = \(token.sealed)
       """, deadline: deadline)
   }
 
   /// Puts on record why a token could not be revoked.
-  public func fail(_ token: HeldToken, failure: String, at now: Moment) async throws(DatabaseError) {
+  public func fail(_ token: HeldToken, failure: String, at now: Instant) async throws(DatabaseError) {
     try await database.execute(
       """
-      update auth.provider_grant set failed_at = \(Timestamp(now)), failure = \(failure)
+      update auth.provider_grant set failed_at = \(now), failure = \(failure)
       where \(part: Self.key(token.grant)) and sealed_token = \(token.sealed)
       """, deadline: deadline)
   }
 
   /// The statements that end a person's grants that are not younger than `moment`, and forget codes of that time.
   static func end(
-    of user: UserID, _ notice: ProviderNotice, _ ending: ProviderGrant.Ending, before moment: Moment, at now: Moment
+    of user: UserID, _ notice: ProviderNotice, _ ending: ProviderGrant.Ending, before moment: Instant, at now: Instant
   ) -> [Query] {
     let concerned: Query = """
       user_id = \(UUID(user)) and provider = \(notice.provider.rawValue)
@@ -178,13 +179,13 @@ public struct ProviderGrantStore: Sendable {
       """
     return [
       """
-      update auth.provider_grant set sealed_token = null, sealed_with = null, ended_at = \(Timestamp(now)),
+      update auth.provider_grant set sealed_token = null, sealed_with = null, ended_at = \(now),
         ending = \(ending.rawValue)
-      where \(part: concerned) and sealed_token is not null and granted_at <= \(Timestamp(moment))
+      where \(part: concerned) and sealed_token is not null and granted_at <= \(moment)
       """,
       """
       update auth.provider_grant set sealed_code = null, code_expires_at = null, code_due_at = null
-      where \(part: concerned) and code_expires_at <= \(Timestamp(moment.advanced(by: ProviderGrant.codeLifetime)))
+      where \(part: concerned) and code_expires_at <= \(moment.advanced(by: ProviderGrant.codeLifetime))
       """,
     ]
   }

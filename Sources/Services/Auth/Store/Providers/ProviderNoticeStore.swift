@@ -1,5 +1,6 @@
 public import AuthDomain
 public import PostgreSQL
+public import Values
 
 /// What providers tell by themselves: each notice is claimed and acted on in one transaction, once.
 public struct ProviderNoticeStore: Sendable {
@@ -35,7 +36,7 @@ public struct ProviderNoticeStore: Sendable {
   ///   - now: The time.
   ///   - requestID: The request's id, as in the log.
   public func take(
-    _ notice: ProviderNotice, for apps: [String], at now: Moment, requestID: String
+    _ notice: ProviderNotice, for apps: [String], at now: Instant, requestID: String
   ) async throws(DatabaseError) -> Outcome {
     try await database.settle(within: patience) { transaction in
       // A second delivery waits here for the first one's end.
@@ -43,7 +44,7 @@ public struct ProviderNoticeStore: Sendable {
         try await transaction.execute(
           """
           insert into auth.provider_notice (provider, id, word, occurred_at, received_at)
-          values (\(notice.provider.rawValue), \(notice.id), \(notice.word), \(Timestamp(notice.occurredAt)), \(Timestamp(now)))
+          values (\(notice.provider.rawValue), \(notice.id), \(notice.word), \(notice.occurredAt), \(now))
           on conflict do nothing
           """) == 1
       guard isNew else { return .repeated }
@@ -72,7 +73,7 @@ public struct ProviderNoticeStore: Sendable {
 
   /// - Returns: The sessions that end with it, locked.
   private func act(
-    on notice: ProviderNotice, for user: UserID, in app: String, at now: Moment, _ requestID: String, _ transaction: Transaction
+    on notice: ProviderNotice, for user: UserID, in app: String, at now: Instant, _ requestID: String, _ transaction: Transaction
   ) async throws(DatabaseError) -> [(user: UserID, session: UUID)] {
     guard let action = notice.action else { return [] }
     let entry = Activity(user: user, app: app, at: now, action: action, address: "", requestID: requestID)
@@ -85,7 +86,7 @@ public struct ProviderNoticeStore: Sendable {
         """
         select id from auth.session
         where user_id = \(UUID(user)) and provider = \(notice.provider.rawValue) and ended_at is null
-          and expires_at > \(Timestamp(now)) and authenticated_at <= \(Timestamp(moment))
+          and expires_at > \(now) and authenticated_at <= \(moment)
         order by id for update
         """)
     }
@@ -95,10 +96,10 @@ public struct ProviderNoticeStore: Sendable {
 
   private static func mail(_ notice: ProviderNotice, _ isForwarded: Bool, of user: UserID) -> Query {
     """
-    update auth.account set email_is_forwarded = \(isForwarded), email_told_at = \(Timestamp(notice.occurredAt)),
+    update auth.account set email_is_forwarded = \(isForwarded), email_told_at = \(notice.occurredAt),
       email = coalesce(\(notice.email), email),
       email_is_private = case when \(notice.email)::text is null then email_is_private else \(notice.emailIsPrivate) end
-    where user_id = \(UUID(user)) and (email_told_at is null or email_told_at < \(Timestamp(notice.occurredAt)))
+    where user_id = \(UUID(user)) and (email_told_at is null or email_told_at < \(notice.occurredAt))
     """
   }
 }

@@ -1,6 +1,7 @@
 public import AuthDomain
 internal import EventLoop
 public import PostgreSQL
+internal import Values
 
 /// A pepper as it is kept: sealed.
 public struct StoredPepper: Sendable, Hashable {
@@ -35,13 +36,13 @@ public struct RefreshPepperStore: Sendable {
 
   /// All of them, in the order of their generations.
   public func all() async throws(DatabaseError) -> [StoredPepper] {
-    let rows: [(Int32, Timestamp, Timestamp, [UInt8], String)] = try await database.rows(
+    let rows: [(Int32, Instant, Instant, [UInt8], String)] = try await database.rows(
       """
       select generation, created_at, activates_at, sealed_pepper, sealed_with from auth.refresh_pepper order by generation
       """, deadline: deadline)
     return rows.map { row in
       StoredPepper(
-        times: .init(generation: Int(row.0), createdAt: Moment(row.1), activatesAt: Moment(row.2)), sealed: row.3,
+        times: .init(generation: Int(row.0), createdAt: row.1, activatesAt: row.2), sealed: row.3,
         sealedWith: row.4)
     }
   }
@@ -53,7 +54,7 @@ public struct RefreshPepperStore: Sendable {
     try await database.execute(
       """
       insert into auth.refresh_pepper (generation, created_at, activates_at, sealed_pepper, sealed_with)
-      values (\(Int32(pepper.times.generation)), \(Timestamp(pepper.times.createdAt)), \(Timestamp(pepper.times.activatesAt)),
+      values (\(Int32(pepper.times.generation)), \(pepper.times.createdAt), \(pepper.times.activatesAt),
         \(pepper.sealed), \(pepper.sealedWith))
       on conflict (generation) do nothing
       """, deadline: deadline) == 1

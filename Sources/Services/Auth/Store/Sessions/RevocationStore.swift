@@ -1,6 +1,7 @@
 public import AuthDomain
 internal import EventLoop
 public import PostgreSQL
+public import Values
 
 /// The feed of sessions that were ended.
 ///
@@ -58,17 +59,17 @@ public struct RevocationStore: Sendable {
   ///   - position: What the last page said.
   ///   - now: The time.
   ///   - limit: The most sessions to answer.
-  public func page(after position: Position, at now: Moment, limit: Int = 1000) async throws(DatabaseError) -> Page {
+  public func page(after position: Position, at now: Instant, limit: Int = 1000) async throws(DatabaseError) -> Page {
     // The position's own row as well: it is the proof that nothing has been turned back.
-    let rows: [(Int64, UUID, String, Timestamp)] = try await database.reads.rows(
+    let rows: [(Int64, UUID, String, Instant)] = try await database.reads.rows(
       """
       select cursor, session_id, cause, matters_until from auth.revocation
-      where cursor >= \(position.cursor) and matters_until > \(Timestamp(now)) order by cursor limit \(Int64(limit) + 1)
+      where cursor >= \(position.cursor) and matters_until > \(now) order by cursor limit \(Int64(limit) + 1)
       """)
     var place = position
     var sessions: [EndedSession] = []
     for row in rows.dropFirst(position == .start ? 0 : 1).prefix(limit) {
-      sessions.append(EndedSession(id: SessionID(row.1), cause: try named(row.2), mattersUntil: Moment(row.3)))
+      sessions.append(EndedSession(id: SessionID(row.1), cause: try named(row.2), mattersUntil: row.3))
       place = Position(cursor: row.0, session: SessionID(row.1))
     }
     if position != .start {
@@ -80,12 +81,12 @@ public struct RevocationStore: Sendable {
   }
 
   /// The statements that add sessions to the feed: the last ones of their transaction.
-  static func insert(_ sessions: [SessionID], _ cause: SessionEnd, mattersUntil: Moment) -> [Query] {
+  static func insert(_ sessions: [SessionID], _ cause: SessionEnd, mattersUntil: Instant) -> [Query] {
     [
       "select pg_advisory_xact_lock(hashtext('auth'), hashtext('revocation'))",
       """
       insert into auth.revocation (session_id, cause, matters_until)
-      select q.id, \(cause.rawValue), \(Timestamp(mattersUntil)) from unnest(\(sessions.map { UUID($0) })) as q (id)
+      select q.id, \(cause.rawValue), \(mattersUntil) from unnest(\(sessions.map { UUID($0) })) as q (id)
       """,
     ]
   }

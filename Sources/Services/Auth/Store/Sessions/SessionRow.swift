@@ -1,5 +1,6 @@
 internal import AuthDomain
 internal import PostgreSQL
+internal import Values
 
 /// A row of `auth.session`: the session, and what its tokens are known by.
 struct SessionRow: RowDecodable {
@@ -16,22 +17,22 @@ struct SessionRow: RowDecodable {
       id: SessionID(try row.decode(UUID.self, at: 0)), user: UserID(try row.decode(UUID.self, at: 1)), app: try row.decode(at: 2),
       provider: try named(try row.decode(at: 3)),
       device: Device(name: try row.decode(at: 4), platform: try row.decode(at: 5), appVersion: try row.decode(at: 6)),
-      createdAt: Moment(try row.decode(Timestamp.self, at: 7)), authenticatedAt: Moment(try row.decode(Timestamp.self, at: 8)),
-      lastUsedAt: Moment(try row.decode(Timestamp.self, at: 9)), lastAddress: try row.decode(at: 10),
-      expiresAt: Moment(try row.decode(Timestamp.self, at: 11)))
+      createdAt: try row.decode(Instant.self, at: 7), authenticatedAt: try row.decode(Instant.self, at: 8),
+      lastUsedAt: try row.decode(Instant.self, at: 9), lastAddress: try row.decode(at: 10),
+      expiresAt: try row.decode(Instant.self, at: 11))
     let generation: Int64 = try row.decode(at: 13)
     let attempt: [UInt8]? = try row.decode(at: 16)
     var spent: RefreshState.Spent?
-    if let hash: [UInt8] = try row.decode([UInt8]?.self, at: 15), let at = try row.decode(Timestamp?.self, at: 17) {
+    if let hash: [UInt8] = try row.decode([UInt8]?.self, at: 15), let at = try row.decode(Instant?.self, at: 17) {
       spent = RefreshState.Spent(
         digest: try Digest(column: hash), attempt: try attempt.map { bytes throws(DatabaseError) in try Digest(column: bytes) },
-        at: Moment(at))
+        at: at)
     }
     let cause: String? = try row.decode(at: 18)
     state = RefreshState(
       current: RefreshState.Current(
         generation: UInt32(truncatingIfNeeded: generation), digest: try Digest(column: try row.decode(at: 14))),
-      spent: spent, expiresAt: record.expiresAt, endsAt: Moment(try row.decode(Timestamp.self, at: 12)),
+      spent: spent, expiresAt: record.expiresAt, endsAt: try row.decode(Instant.self, at: 12),
       end: try cause.map { text throws(DatabaseError) in try named(text) })
   }
 
@@ -43,9 +44,9 @@ struct SessionRow: RowDecodable {
         expires_at, ends_at, generation, token_hash)
       values (
         \(UUID(session.user)), \(UUID(session.id)), \(session.app), \(session.provider.rawValue), \(session.device.name),
-        \(session.device.platform), \(session.device.appVersion), \(Timestamp(session.createdAt)),
-        \(Timestamp(session.authenticatedAt)), \(Timestamp(session.lastUsedAt)), \(session.lastAddress),
-        \(Timestamp(state.expiresAt)), \(Timestamp(state.endsAt)), \(Int64(state.current.generation)),
+        \(session.device.platform), \(session.device.appVersion), \(session.createdAt),
+        \(session.authenticatedAt), \(session.lastUsedAt), \(session.lastAddress),
+        \(state.expiresAt), \(state.endsAt), \(Int64(state.current.generation)),
         \(state.current.digest.bytes))
       """,
       """
@@ -56,20 +57,20 @@ struct SessionRow: RowDecodable {
   }
 
   /// What a refresh that hands out a token leaves behind.
-  static func update(_ session: SessionRecord, _ state: RefreshState, at now: Moment, from address: String) -> Query {
+  static func update(_ session: SessionRecord, _ state: RefreshState, at now: Instant, from address: String) -> Query {
     """
     update auth.session set
       generation = \(Int64(state.current.generation)), token_hash = \(state.current.digest.bytes),
       spent_hash = \(state.spent?.digest.bytes), spent_attempt = \(state.spent?.attempt?.bytes),
-      spent_at = \(state.spent.map { Timestamp($0.at) }), expires_at = \(Timestamp(state.expiresAt)),
-      last_used_at = \(Timestamp(now)), last_address = \(address)
+      spent_at = \(state.spent.map { $0.at }), expires_at = \(state.expiresAt),
+      last_used_at = \(now), last_address = \(address)
     where user_id = \(UUID(session.user)) and id = \(UUID(session.id))
     """
   }
 
-  static func end(_ session: SessionRecord, _ cause: SessionEnd, at now: Moment) -> Query {
+  static func end(_ session: SessionRecord, _ cause: SessionEnd, at now: Instant) -> Query {
     """
-    update auth.session set ended_at = \(Timestamp(now)), end_cause = \(cause.rawValue)
+    update auth.session set ended_at = \(now), end_cause = \(cause.rawValue)
     where user_id = \(UUID(session.user)) and id = \(UUID(session.id))
     """
   }

@@ -2,6 +2,7 @@ public import AuthDomain
 internal import EventLoop
 public import Limits
 public import PostgreSQL
+public import Values
 
 /// Devices that stay signed in.
 public struct SessionStore: Sendable {
@@ -114,7 +115,7 @@ public struct SessionStore: Sendable {
   ///   - successor: What the token's successor of a generation is known by.
   /// - Throws: ``PostgreSQL/DatabaseError``; when the connection broke, the same attempt gets its answer by asking again.
   public func refresh(
-    _ token: Presentation, of user: UserID, at now: Moment, rules: RefreshRules, for client: Client,
+    _ token: Presentation, of user: UserID, at now: Instant, rules: RefreshRules, for client: Client,
     taking take: PreparedTake? = nil, successor: @escaping @Sendable (_ generation: UInt32) -> Digest
   ) async throws(DatabaseError) -> Refreshed {
     // What a token that was used before gives away is acted on, also where whoever shows it hangs up at once.
@@ -124,7 +125,7 @@ public struct SessionStore: Sendable {
   }
 
   private func settled(
-    _ token: Presentation, of user: UserID, at now: Moment, rules: RefreshRules, for client: Client,
+    _ token: Presentation, of user: UserID, at now: Instant, rules: RefreshRules, for client: Client,
     taking take: PreparedTake? = nil, successor: @escaping @Sendable (_ generation: UInt32) -> Digest
   ) async throws(DatabaseError) -> Refreshed {
     if let refusal = take?.refusal { return Refreshed(action: .unknown, limit: refusal) }
@@ -161,7 +162,7 @@ public struct SessionStore: Sendable {
   }
 
   private func ending(
-    _ session: SessionRecord, _ cause: SessionEnd, at now: Moment, for client: Client, refusing: Bool
+    _ session: SessionRecord, _ cause: SessionEnd, at now: Instant, for client: Client, refusing: Bool
   ) -> [Query] {
     var queries = [SessionRow.end(session, cause, at: now)]
     if refusing { queries.append(ActivityStore.insert(entry(session, .refreshRefused, cause, at: now, client))) }
@@ -170,7 +171,7 @@ public struct SessionStore: Sendable {
   }
 
   private func entry(
-    _ session: SessionRecord, _ action: Activity.Action, _ cause: SessionEnd, at now: Moment, _ client: Client
+    _ session: SessionRecord, _ action: Activity.Action, _ cause: SessionEnd, at now: Instant, _ client: Client
   ) -> Activity {
     Activity(
       user: session.user, app: session.app, at: now, action: action, outcome: action == .refreshRefused ? .refused : .done,
@@ -194,7 +195,7 @@ public struct SessionStore: Sendable {
   ///
   /// - Returns: Those that this call has ended.
   public func end(
-    _ selection: Selection, of user: UserID, _ cause: SessionEnd, at now: Moment, for client: Client
+    _ selection: Selection, of user: UserID, _ cause: SessionEnd, at now: Instant, for client: Client
   ) async throws(DatabaseError) -> [SessionRecord] {
     try await database.settle(within: patience) { transaction in
       try await end(selection, of: user, cause, at: now, for: client, on: transaction)
@@ -203,7 +204,7 @@ public struct SessionStore: Sendable {
 
   /// The same as the last part of a transaction: the lock of the feed is held from here to its end.
   func end(
-    _ selection: Selection, of user: UserID, _ cause: SessionEnd, at now: Moment, for client: Client,
+    _ selection: Selection, of user: UserID, _ cause: SessionEnd, at now: Instant, for client: Client,
     on transaction: Transaction
   ) async throws(DatabaseError) -> [SessionRecord] {
     let only: UUID? = if case .one(let id) = selection { UUID(id) } else { nil }
@@ -212,7 +213,7 @@ public struct SessionStore: Sendable {
     let rows: [SessionRow] = try await transaction.rows(
       """
       select \(part: SessionRow.columns) from auth.session
-      where user_id = \(UUID(user)) and ended_at is null and expires_at > \(Timestamp(now))
+      where user_id = \(UUID(user)) and ended_at is null and expires_at > \(now)
         and (\(only)::uuid is null or id = \(only)) and (\(spared)::uuid is null or id <> \(spared))
       order by id for update
       """)
@@ -233,12 +234,12 @@ public struct SessionStore: Sendable {
   /// Where a list of sessions goes on.
   public struct Place: Sendable, Hashable {
     /// When the last session of the page before was used last.
-    public var lastUsedAt: Moment
+    public var lastUsedAt: Instant
     /// That session.
     public var id: SessionID
 
     /// A place.
-    public init(lastUsedAt: Moment, id: SessionID) {
+    public init(lastUsedAt: Instant, id: SessionID) {
       self.lastUsedAt = lastUsedAt
       self.id = id
     }
@@ -246,14 +247,14 @@ public struct SessionStore: Sendable {
 
   /// The sessions of a person that are alive, the last used first.
   public func list(
-    of user: UserID, after place: Place?, limit: Int, at now: Moment
+    of user: UserID, after place: Place?, limit: Int, at now: Instant
   ) async throws(DatabaseError) -> [SessionRecord] {
-    let used = place.map { Timestamp($0.lastUsedAt) } ?? .distantFuture
+    let used = place.map { $0.lastUsedAt } ?? .distantFuture
     let id = place.map { UUID($0.id) } ?? UUID(high: .max, low: .max)
     let rows: [SessionRow] = try await database.reads.rows(
       """
       select \(part: SessionRow.columns) from auth.session
-      where user_id = \(UUID(user)) and ended_at is null and expires_at > \(Timestamp(now))
+      where user_id = \(UUID(user)) and ended_at is null and expires_at > \(now)
         and (last_used_at, id) < (\(used), \(id))
       order by last_used_at desc, id desc limit \(Int64(limit))
       """)
@@ -267,8 +268,8 @@ public struct SessionStore: Sendable {
   }
 
   /// Why a session has ended, or nil while it is alive. One that is not known any more ended long ago.
-  public func ending(of session: SessionID, at now: Moment) async throws(DatabaseError) -> SessionEnd? {
-    let row: (String?, Timestamp)? = try await database.reads.row(
+  public func ending(of session: SessionID, at now: Instant) async throws(DatabaseError) -> SessionEnd? {
+    let row: (String?, Instant)? = try await database.reads.row(
       """
       select session.end_cause, session.expires_at from auth.session_lookup as lookup
       join auth.session as session on session.user_id = lookup.user_id and session.id = lookup.session_id
@@ -276,17 +277,17 @@ public struct SessionStore: Sendable {
       """)
     guard let row else { return .expired }
     if let cause = row.0 { return try named(cause) }
-    return Moment(row.1) > now ? nil : .expired
+    return row.1 > now ? nil : .expired
   }
 
   /// Which of some sessions are alive.
-  public func alive(_ sessions: [SessionID], at now: Moment) async throws(DatabaseError) -> [SessionID] {
+  public func alive(_ sessions: [SessionID], at now: Instant) async throws(DatabaseError) -> [SessionID] {
     let found: [UUID] = try await database.reads.rows(
       """
       select session.id from auth.session_lookup as lookup
       join auth.session as session on session.user_id = lookup.user_id and session.id = lookup.session_id
       where lookup.session_id = any(\(sessions.map { UUID($0) })) and session.ended_at is null
-        and session.expires_at > \(Timestamp(now))
+        and session.expires_at > \(now)
       """)
     return found.map { SessionID($0) }
   }

@@ -2,6 +2,7 @@ public import AuthDomain
 internal import EventLoop
 public import Limits
 public import PostgreSQL
+public import Values
 
 /// Sign-ins: nonces, and the one transaction that makes a session of a verified identity.
 public struct SignInStore: Sendable {
@@ -16,12 +17,12 @@ public struct SignInStore: Sendable {
 
   /// Notes a nonce that was issued.
   public func issue(
-    nonce hash: Digest, app: String, provider: IdentityProvider, expiresAt: Moment
+    nonce hash: Digest, app: String, provider: IdentityProvider, expiresAt: Instant
   ) async throws(DatabaseError) {
     try await database.execute(
       """
       insert into auth.nonce (hash, app, provider, expires_at)
-      values (\(hash.bytes), \(app), \(provider.rawValue), \(Timestamp(expiresAt)))
+      values (\(hash.bytes), \(app), \(provider.rawValue), \(expiresAt))
       """, deadline: MonotonicInstant.now().advanced(by: patience))
   }
 
@@ -29,13 +30,13 @@ public struct SignInStore: Sendable {
   ///
   /// - Returns: What became of the token.
   public func issue(
-    nonce hash: Digest, app: String, provider: IdentityProvider, expiresAt: Moment, taking take: PreparedTake
+    nonce hash: Digest, app: String, provider: IdentityProvider, expiresAt: Instant, taking take: PreparedTake
   ) async throws(DatabaseError) -> BucketAnswer {
     try await take.send(durably: true) { isGranted in
       [
         """
         insert into auth.nonce (hash, app, provider, expires_at)
-        select \(hash.bytes), \(app), \(provider.rawValue), \(Timestamp(expiresAt)) where \(part: isGranted)
+        select \(hash.bytes), \(app), \(provider.rawValue), \(expiresAt) where \(part: isGranted)
         """
       ]
     }.answer
@@ -48,7 +49,7 @@ public struct SignInStore: Sendable {
     /// SHA-256 of the provider's token.
     public var token: Digest
     /// Until when the token could be shown again.
-    public var tokenExpiresAt: Moment
+    public var tokenExpiresAt: Instant
     /// What the token says.
     public var identity: VerifiedIdentity
     /// What a new account's person is called.
@@ -64,7 +65,7 @@ public struct SignInStore: Sendable {
 
     /// An exchange.
     public init(
-      nonce: Digest, token: Digest, tokenExpiresAt: Moment, identity: VerifiedIdentity, name: String, newUser: UserID,
+      nonce: Digest, token: Digest, tokenExpiresAt: Instant, identity: VerifiedIdentity, name: String, newUser: UserID,
       session: SessionRecord, state: RefreshState, requestID: String
     ) {
       self.nonce = nonce
@@ -92,7 +93,7 @@ public struct SignInStore: Sendable {
 
   /// Exchanges a verified token for a session: the token is noted, the nonce used up, the account found or made and the session made in
   /// one transaction, so of any number of exchanges of one token or with one nonce exactly one succeeds.
-  public func exchange(_ exchange: Exchange, at now: Moment) async throws(DatabaseError) -> Outcome {
+  public func exchange(_ exchange: Exchange, at now: Instant) async throws(DatabaseError) -> Outcome {
     try await database.settle(within: patience) { transaction in
       try await Self.attempt(exchange, at: now, transaction)
     } refused: { error in
@@ -102,17 +103,17 @@ public struct SignInStore: Sendable {
 
   /// Notes a provider's token and uses its nonce up: neither serves again. The first two statements of a transaction's first trip.
   private static func consume(
-    nonce: Digest, of app: String, _ provider: IdentityProvider, token: Digest, until tokenExpiresAt: Moment, at now: Moment
+    nonce: Digest, of app: String, _ provider: IdentityProvider, token: Digest, until tokenExpiresAt: Instant, at now: Instant
   ) -> [Query] {
     [
       // A second exchange of the token waits here for the first one's end.
       """
-      insert into auth.exchanged_token (hash, expires_at) values (\(token.bytes), \(Timestamp(tokenExpiresAt)))
+      insert into auth.exchanged_token (hash, expires_at) values (\(token.bytes), \(tokenExpiresAt))
       on conflict do nothing
       """,
       """
       delete from auth.nonce
-      where hash = \(nonce.bytes) and app = \(app) and provider = \(provider.rawValue) and expires_at > \(Timestamp(now))
+      where hash = \(nonce.bytes) and app = \(app) and provider = \(provider.rawValue) and expires_at > \(now)
       """,
     ]
   }
@@ -123,7 +124,7 @@ public struct SignInStore: Sendable {
   }
 
   /// Two round trips: what is known, and what is made of it with COMMIT.
-  private static func attempt(_ exchange: Exchange, at now: Moment, _ transaction: Transaction) async throws -> Outcome {
+  private static func attempt(_ exchange: Exchange, at now: Instant, _ transaction: Transaction) async throws -> Outcome {
     var session = exchange.session
     let (app, provider) = (session.app, session.provider)
     let queries =
@@ -132,7 +133,7 @@ public struct SignInStore: Sendable {
         // The row is touched even where it is known, so that of two first sign-ins the second one finds the first one's account.
         """
         insert into auth.identity_lookup as known (app, provider, subject, user_id, created_at)
-        values (\(app), \(provider.rawValue), \(exchange.identity.subject), \(UUID(exchange.newUser)), \(Timestamp(now)))
+        values (\(app), \(provider.rawValue), \(exchange.identity.subject), \(UUID(exchange.newUser)), \(now))
         on conflict (app, provider, subject) do update set subject = known.subject returning user_id
         """, account(of: exchange.identity, app, provider),
       ]
@@ -169,7 +170,7 @@ public struct SignInStore: Sendable {
     /// SHA-256 of the provider's token.
     public var token: Digest
     /// Until when the token could be shown again.
-    public var tokenExpiresAt: Moment
+    public var tokenExpiresAt: Instant
     /// What the token says.
     public var identity: VerifiedIdentity
     /// The account, the session and the app that ask.
@@ -181,7 +182,7 @@ public struct SignInStore: Sendable {
 
     /// A step-up.
     public init(
-      nonce: Digest, token: Digest, tokenExpiresAt: Moment, identity: VerifiedIdentity, user: UserID, session: SessionID,
+      nonce: Digest, token: Digest, tokenExpiresAt: Instant, identity: VerifiedIdentity, user: UserID, session: SessionID,
       app: String
     ) {
       self.nonce = nonce
@@ -204,7 +205,7 @@ public struct SignInStore: Sendable {
 
   /// Notes that a session's person has shown a token of the account's own identity: token, nonce and session in one transaction.
   public func stepUp(
-    _ stepUp: StepUp, at now: Moment, for client: SessionStore.Client
+    _ stepUp: StepUp, at now: Instant, for client: SessionStore.Client
   ) async throws(DatabaseError) -> StepUpOutcome {
     try await database.settle(within: patience) { transaction in
       let identity = stepUp.identity
@@ -216,9 +217,9 @@ public struct SignInStore: Sendable {
           where app = \(stepUp.app) and provider = \(identity.provider.rawValue) and subject = \(identity.subject)
           """,
           """
-          update auth.session set authenticated_at = \(Timestamp(now))
+          update auth.session set authenticated_at = \(now)
           where user_id = \(UUID(stepUp.user)) and id = \(UUID(stepUp.session)) and ended_at is null
-            and expires_at > \(Timestamp(now))
+            and expires_at > \(now)
           returning \(part: SessionRow.columns)
           """,
         ]
@@ -247,14 +248,14 @@ public struct SignInStore: Sendable {
 
   // MARK: Internals
 
-  private static func insert(_ exchange: Exchange, _ session: SessionRecord, at now: Moment) -> Query {
+  private static func insert(_ exchange: Exchange, _ session: SessionRecord, at now: Instant) -> Query {
     let identity = exchange.identity
     return """
       insert into auth.account (
         user_id, app, provider, name, email, email_is_verified, email_is_private, created_at)
       values (
         \(UUID(session.user)), \(session.app), \(session.provider.rawValue), \(exchange.name), \(identity.email),
-        \(identity.emailIsVerified), \(identity.emailIsPrivate), \(Timestamp(now)))
+        \(identity.emailIsVerified), \(identity.emailIsPrivate), \(now))
       returning \(part: AccountRow.columns)
       """
   }

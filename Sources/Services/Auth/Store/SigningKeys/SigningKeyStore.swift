@@ -1,6 +1,7 @@
 public import AuthDomain
 internal import EventLoop
 public import PostgreSQL
+internal import Values
 
 /// A signing key as it is kept: its private half is sealed.
 public struct StoredSigningKey: Sendable, Hashable {
@@ -41,14 +42,14 @@ public struct SigningKeyStore: Sendable {
 
   /// All keys, in the order of their generations.
   public func all() async throws(DatabaseError) -> [StoredSigningKey] {
-    let rows: [(Int32, String, Timestamp, Timestamp, String, [UInt8], String)] = try await database.rows(
+    let rows: [(Int32, String, Instant, Instant, String, [UInt8], String)] = try await database.rows(
       """
       select generation, key_id, created_at, activates_at, public_key, sealed_private_key, sealed_with
       from auth.signing_key order by generation
       """, deadline: deadline)
     return rows.map { row in
       StoredSigningKey(
-        times: .init(generation: Int(row.0), createdAt: Moment(row.2), activatesAt: Moment(row.3)), keyID: row.1,
+        times: .init(generation: Int(row.0), createdAt: row.2, activatesAt: row.3), keyID: row.1,
         publicKey: row.4, sealedPrivateKey: row.5, sealedWith: row.6)
     }
   }
@@ -61,8 +62,8 @@ public struct SigningKeyStore: Sendable {
       """
       insert into auth.signing_key
         (generation, key_id, created_at, activates_at, public_key, sealed_private_key, sealed_with)
-      values (\(Int32(key.times.generation)), \(key.keyID), \(Timestamp(key.times.createdAt)),
-        \(Timestamp(key.times.activatesAt)), \(key.publicKey), \(key.sealedPrivateKey), \(key.sealedWith))
+      values (\(Int32(key.times.generation)), \(key.keyID), \(key.times.createdAt),
+        \(key.times.activatesAt), \(key.publicKey), \(key.sealedPrivateKey), \(key.sealedWith))
       on conflict (generation) do nothing
       """, deadline: deadline) == 1
   }

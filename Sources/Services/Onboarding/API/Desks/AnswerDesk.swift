@@ -6,6 +6,7 @@ internal import OnboardingStore
 internal import ParleyAPI
 internal import PostgreSQL
 internal import Telemetry
+internal import Values
 
 /// Answers that come one by one, and those of people without an account.
 struct AnswerDesk: Sendable {
@@ -22,7 +23,7 @@ struct AnswerDesk: Sendable {
   let anonymousBytes: Int
   /// How many of them were removed because newer ones came.
   let crowdedOut: PrometheusCounter
-  let now: @Sendable () -> Timestamp
+  let now: @Sendable () -> Instant
 
   /// Keeps one answer.
   func save(_ message: OnboardingAnswer?, step: Int, of user: UUID) async throws -> AnswerStore.Kept {
@@ -72,7 +73,7 @@ struct AnswerDesk: Sendable {
   // MARK: Without an account
 
   /// - Returns: Until when it is kept.
-  func saveAnonymous(_ state: OnboardingState?, under key: String) async throws -> Timestamp {
+  func saveAnonymous(_ state: OnboardingState?, under key: String) async throws -> Instant {
     let record = try ReceivedRecord(state, steps)
     for looked in record.answers {
       if case .dataURL = looked.answer.content {

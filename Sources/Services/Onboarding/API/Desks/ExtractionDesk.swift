@@ -2,6 +2,7 @@ internal import OnboardingDomain
 internal import OnboardingStore
 internal import ParleyAPI
 internal import PostgreSQL
+internal import Values
 internal import WellKnown
 
 /// Has stored answers understood once more.
@@ -10,7 +11,7 @@ struct ExtractionDesk: Sendable {
   let submissions: SubmissionStore
   let identities: IdentityStore
   let pipeline: SubmissionPipeline
-  let now: @Sendable () -> Timestamp
+  let now: @Sendable () -> Instant
 
   func again(of user: UUID) async throws -> ReExtractResponse {
     guard try await !answers.answers(of: user).isEmpty else { throw OnboardingRefusal.noAnswers }

@@ -3,6 +3,7 @@ internal import Logging
 internal import OnboardingStore
 internal import PostgreSQL
 internal import Synchronization
+internal import Values
 
 /// Wakes those who watch submissions when one changes.
 ///

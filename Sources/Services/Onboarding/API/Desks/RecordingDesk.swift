@@ -3,6 +3,7 @@ internal import JOSE
 internal import OnboardingDomain
 internal import OnboardingStore
 internal import PostgreSQL
+internal import Values
 
 /// Lets people hear their own recordings, also where the object store makes no links.
 struct RecordingDesk: Sendable {

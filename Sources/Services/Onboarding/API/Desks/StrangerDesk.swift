@@ -1,7 +1,7 @@
 internal import Limits
-internal import PostgreSQL
 internal import ServiceKit
 internal import Synchronization
+internal import Values
 
 /// Writes down what people without an account say. Addresses cost nothing: so all of them together have one bound, whoever they are.
 ///
@@ -14,7 +14,7 @@ final class StrangerDesk: Sendable {
   private let transcription: TranscriptionDesk
   private let limiter: any RateLimiter
   private let rate: BucketRate
-  private let now: @Sendable () -> Timestamp
+  private let now: @Sendable () -> Instant
   private let inside = Mutex(0)
 
   /// - Parameters:
@@ -23,7 +23,7 @@ final class StrangerDesk: Sendable {
   ///   - perMinute: How many there may be in a minute, and at once.
   ///   - now: The time.
   init(
-    _ transcription: TranscriptionDesk, _ limiter: any RateLimiter, perMinute: Int, now: @escaping @Sendable () -> Timestamp
+    _ transcription: TranscriptionDesk, _ limiter: any RateLimiter, perMinute: Int, now: @escaping @Sendable () -> Instant
   ) {
     self.transcription = transcription
     self.limiter = limiter

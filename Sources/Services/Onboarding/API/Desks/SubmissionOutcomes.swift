@@ -1,7 +1,7 @@
 internal import OnboardingDomain
 internal import OnboardingStore
 internal import ParleyAPI
-internal import PostgreSQL
+internal import Values
 
 /// What became of submissions, as their answer says it: from what is kept, so that it is the same whenever it is asked for.
 struct SubmissionOutcomes: Sendable {

@@ -1,7 +1,7 @@
 internal import OnboardingDomain
 internal import OnboardingStore
 internal import ParleyAPI
-internal import PostgreSQL
+internal import Values
 
 /// Tells of submissions as the work on them goes on.
 struct SubmissionWatch: Sendable {

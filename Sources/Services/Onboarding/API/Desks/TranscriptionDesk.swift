@@ -2,6 +2,7 @@ internal import Audio
 internal import OnboardingDomain
 internal import ParleyAPI
 internal import PostgreSQL
+internal import Values
 internal import WellKnown
 
 /// Writes recordings down that are not kept.
@@ -9,7 +10,7 @@ struct TranscriptionDesk: Sendable {
   let inspector: any RecordingInspecting
   let transcriber: any Transcribing
   let journal: PipelineJournal
-  let now: @Sendable () -> Timestamp
+  let now: @Sendable () -> Instant
 
   func words(of audio: [UInt8], declared: String) async throws -> TranscribeResponse {
     guard audio.count <= SubmissionLimits.transcription else {

@@ -7,6 +7,7 @@ internal import ParleyAPI
 internal import PostgreSQL
 internal import RPC
 internal import Synchronization
+internal import Values
 internal import WellKnown
 
 /// Takes recordings in pieces. No more than a piece of each is in memory, but for those that are looked into.
@@ -20,7 +21,7 @@ struct UploadDesk: Sendable {
   let room: RecordingRoom
   /// Where the calling is done that would hold up a loop.
   let blocking: BlockingPool
-  let now: @Sendable () -> Timestamp
+  let now: @Sendable () -> Instant
 
   func progress(of name: String, _ user: UUID) async throws -> GetUploadResponse {
     guard let upload = try await uploads.upload(name, of: user, on: database.reads) else { throw OnboardingRefusal.noUpload }

@@ -7,6 +7,7 @@ internal import PostgreSQL
 internal import RPC
 internal import RPCServer
 internal import ServiceKit
+internal import Values
 
 /// What the paths answer.
 extension OnboardingHTTPRoutes {

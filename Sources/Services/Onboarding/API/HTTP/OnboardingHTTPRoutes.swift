@@ -5,10 +5,10 @@ internal import JSON
 internal import MessagesCore
 internal import OnboardingDomain
 internal import ParleyAPI
-internal import PostgreSQL
 internal import RPC
 internal import RPCServer
 internal import ServiceKit
+internal import Values
 
 /// The first app's paths, with the handlers of the RPCs behind them, and where people hear their recordings.
 struct OnboardingHTTPRoutes: Sendable {

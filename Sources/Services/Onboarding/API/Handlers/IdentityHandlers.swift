@@ -1,16 +1,16 @@
 internal import OnboardingDomain
 internal import OnboardingStore
 internal import ParleyAPI
-internal import PostgreSQL
 internal import RPC
 internal import ServiceKit
+internal import Values
 
 /// `parley.onboarding.v1.IdentityService`.
 struct IdentityHandlers: IdentityService.Handlers {
   let identities: IdentityStore
   let submissions: SubmissionStore
   let steps: StepCatalogues
-  let now: @Sendable () -> Timestamp
+  let now: @Sendable () -> Instant
 
   func getIdentity(_ request: GetIdentityRequest, _ call: CallContext) async throws -> GetIdentityResponse {
     let user = try call.caller.userID

@@ -6,6 +6,7 @@ internal import Pages
 internal import ParleyAPI
 internal import PostgreSQL
 internal import RPC
+internal import Values
 
 /// `parley.onboarding.v1.OnboardingAdminService`: what operators see and set going again.
 struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
@@ -20,7 +21,7 @@ struct OnboardingAdminHandlers: OnboardingAdminService.Handlers {
   let jobs: any JobEngine
   let pages: PageKeyStore
   let log: Logger
-  let now: @Sendable () -> Timestamp
+  let now: @Sendable () -> Instant
 
   func inspectOnboarding(_ request: InspectOnboardingRequest, _ call: CallContext) async throws -> InspectOnboardingResponse {
     let user = try Self.user(request.userID)

@@ -3,9 +3,9 @@ internal import MessagesCore
 internal import OnboardingDomain
 internal import OnboardingStore
 internal import ParleyAPI
-internal import PostgreSQL
 internal import RPC
 internal import ServiceKit
+internal import Values
 internal import WellKnown
 
 /// `parley.onboarding.v1.OnboardingService`.

@@ -7,6 +7,7 @@ internal import ParleyAPI
 internal import PostgreSQL
 internal import RPC
 internal import ServiceKit
+internal import Values
 
 /// `parley.onboarding.v1.VoiceService`.
 struct VoiceHandlers: VoiceService.Handlers {
@@ -15,7 +16,7 @@ struct VoiceHandlers: VoiceService.Handlers {
   let submissions: SubmissionStore
   let blobs: any BlobStore
   let jobs: any JobEngine
-  let now: @Sendable () -> Timestamp
+  let now: @Sendable () -> Instant
 
   func getVoice(_ request: GetVoiceRequest, _ call: CallContext) async throws -> GetVoiceResponse {
     .init(voice: try await voice(of: try call.caller.userID))
@@ -76,7 +77,7 @@ struct VoiceHandlers: VoiceService.Handlers {
     }
   }
 
-  private static func mustBeOpen(last: Timestamp?, at now: Timestamp) throws(OnboardingRefusal) {
+  private static func mustBeOpen(last: Instant?, at now: Instant) throws(OnboardingRefusal) {
     guard let last, !CloneAllowance.isOpen(last: last.description, now: now.description),
       let text = CloneAllowance.opening(after: last.description), let opening = InternetTime.parse(text)
     else { return }

@@ -2,11 +2,12 @@ internal import Audio
 internal import OnboardingDomain
 internal import OnboardingStore
 internal import PostgreSQL
+internal import Values
 
 /// Makes what came durable: keeps the bytes of recordings with the answers they are, all of them at once.
 struct AnswerKeeping: Sendable {
   let recordings: RecordingStore
-  let now: @Sendable () -> Timestamp
+  let now: @Sendable () -> Instant
 
   /// What has to be known of a person before answers are kept, and where it is among the answers of a batch.
   struct Asked: Sendable {

@@ -2,6 +2,7 @@ internal import Jobs
 internal import OnboardingDomain
 internal import OnboardingStore
 internal import PostgreSQL
+internal import Values
 
 /// Sees to it that a recording which comes outside a submission goes where those of submissions go.
 struct RecordingFollowUp: Sendable {
@@ -9,7 +10,7 @@ struct RecordingFollowUp: Sendable {
   static let pause = Duration.seconds(60)
 
   let jobs: any JobEngine
-  let now: @Sendable () -> Timestamp
+  let now: @Sendable () -> Instant
 
   /// Adds the job to the transaction that keeps the recording as an answer, under the person's lock: before anything was submitted one that
   /// moves it to the object store, afterwards a round in which it is transcribed and understood as well.

@@ -1,6 +1,7 @@
 internal import OnboardingDomain
 internal import OnboardingStore
 internal import PostgreSQL
+internal import Values
 
 /// How much a person may have sent: recordings, wherever they are and whether an answer refers to them or not, and what is on its way.
 struct RecordingQuota: Sendable {

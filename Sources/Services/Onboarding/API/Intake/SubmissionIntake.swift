@@ -6,6 +6,7 @@ internal import OnboardingDomain
 internal import OnboardingStore
 internal import ParleyAPI
 internal import PostgreSQL
+internal import Values
 
 /// Takes all answers at once: when it returns, they are durable together with the job that goes on from there.
 struct SubmissionIntake: Sendable {
@@ -17,7 +18,7 @@ struct SubmissionIntake: Sendable {
   let steps: StepCatalogue
   /// Where recordings are looked into: 64 MiB of them would hold up a loop for a while.
   let blocking: BlockingPool
-  let now: @Sendable () -> Timestamp
+  let now: @Sendable () -> Instant
 
   /// The submission that the request is, or has been before.
   ///

@@ -1,6 +1,7 @@
 internal import OnboardingStore
 internal import PostgreSQL
 internal import ServiceKit
+internal import Values
 
 extension SubmissionStore {
   /// As ``OnboardingStore/SubmissionStore/locked(_:_:)``, for whoever is about to write for a person.
@@ -22,7 +23,7 @@ extension SubmissionStore {
       return try await locked(
         user, atMost: longest, asking: { (departure: $0.add(Self.departure(of: user)), more: questions(&$0)) }
       ) { transaction, asked, answers in
-        guard try answers.value(of: asked.departure, as: Timestamp.self) == nil else { throw OnboardingRefusal.departed }
+        guard try answers.value(of: asked.departure, as: Instant.self) == nil else { throw OnboardingRefusal.departed }
         return try await body(transaction, asked.more, answers)
       }
     } catch is PersonIsBusy {

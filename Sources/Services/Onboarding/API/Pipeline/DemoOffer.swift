@@ -2,6 +2,7 @@ internal import Jobs
 internal import Logging
 internal import OnboardingStore
 internal import PostgreSQL
+internal import Values
 
 /// Which product somebody has subscribed to.
 protocol ProductAsking: Sendable {
@@ -22,7 +23,7 @@ struct DemoOffer: Sendable {
   let starterProducts: Set<String>
   let jobs: any JobEngine
   let log: Logger
-  let now: @Sendable () -> Timestamp
+  let now: @Sendable () -> Instant
 
   /// Who offers it.
   var handlers: JobHandlers {

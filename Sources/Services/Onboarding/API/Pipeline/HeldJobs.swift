@@ -3,7 +3,7 @@ internal import JSON
 internal import Jobs
 internal import OnboardingStore
 internal import ParleyAPI
-internal import PostgreSQL
+internal import Values
 
 /// What belongs to services that are not there yet: durable jobs, held until somebody takes them. Their payloads are JSON.
 enum HeldJobs {

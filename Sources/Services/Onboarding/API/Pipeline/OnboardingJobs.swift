@@ -1,7 +1,7 @@
 internal import JSON
 internal import Jobs
 internal import OnboardingDomain
-internal import PostgreSQL
+internal import Values
 
 /// The jobs of onboarding.
 enum OnboardingJobs {
@@ -47,7 +47,7 @@ enum OnboardingJobs {
 
   /// Looking for voices at the provider that may have come to be though nobody wants them. It is never given up, and outlives the
   /// account: it is nobody's.
-  static func findVoices(of user: UUID, notBefore: Timestamp? = nil) throws -> NewJob {
+  static func findVoices(of user: UUID, notBefore: Instant? = nil) throws -> NewJob {
     try findVoices.job(user, uniqueKey: user.description, notBefore: notBefore)
   }
 
@@ -56,7 +56,7 @@ enum OnboardingJobs {
     "onboarding.find-voices", RetryPolicy(attempts: 1_000_000, firstPause: .seconds(5), longestPause: .seconds(600)))
 
   /// Deleting once more what was on its way when an account was deleted. It is never given up, and is nobody's.
-  static func deleteRest(of user: UUID, notBefore: Timestamp? = nil) throws -> NewJob {
+  static func deleteRest(of user: UUID, notBefore: Instant? = nil) throws -> NewJob {
     try deleteRest.job(user, uniqueKey: user.description, notBefore: notBefore)
   }
 
@@ -65,7 +65,7 @@ enum OnboardingJobs {
     "onboarding.delete-rest", RetryPolicy(attempts: 1_000_000, firstPause: .seconds(5), longestPause: .seconds(3_600)))
 
   /// Moving to the object store what the rounds have left. It is never given up.
-  static func storeRecordings(of user: UUID, notBefore: Timestamp? = nil) throws -> NewJob {
+  static func storeRecordings(of user: UUID, notBefore: Instant? = nil) throws -> NewJob {
     try storeRecordings.job(user, uniqueKey: user.description, user: user, notBefore: notBefore)
   }
 

@@ -2,8 +2,8 @@ internal import Jobs
 internal import Logging
 internal import OnboardingDomain
 internal import OnboardingStore
-internal import PostgreSQL
 internal import Telemetry
+internal import Values
 
 /// What operators learn of the work: nothing of what anybody said.
 struct PipelineJournal: Sendable {

@@ -1,7 +1,7 @@
 internal import Jobs
 internal import OnboardingDomain
 internal import OnboardingStore
-internal import PostgreSQL
+internal import Values
 
 /// One run of the work on a submission.
 struct SubmissionCourse: Sendable {

@@ -2,6 +2,7 @@ internal import Jobs
 internal import OnboardingDomain
 internal import OnboardingStore
 internal import PostgreSQL
+internal import Values
 
 extension SubmissionPipeline {
   /// Answers are understood. What is an answer itself needs no model, and is kept whatever becomes of the rest.

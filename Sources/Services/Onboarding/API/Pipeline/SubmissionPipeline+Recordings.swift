@@ -4,6 +4,7 @@ internal import OnboardingDomain
 internal import OnboardingStore
 internal import PostgreSQL
 internal import Synchronization
+internal import Values
 
 /// How far one reader of staged bytes has come.
 private final class ReadingPlace: Sendable {

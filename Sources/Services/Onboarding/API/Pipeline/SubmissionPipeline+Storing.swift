@@ -3,6 +3,7 @@ internal import Jobs
 internal import OnboardingDomain
 internal import OnboardingStore
 internal import PostgreSQL
+internal import Values
 
 extension SubmissionPipeline {
   /// Moves what a person has said to the object store, however long that is away: what no submission has brought yet, and what is left

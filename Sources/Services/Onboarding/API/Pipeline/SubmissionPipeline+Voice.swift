@@ -2,6 +2,7 @@ internal import Jobs
 internal import OnboardingDomain
 internal import OnboardingStore
 internal import PostgreSQL
+internal import Values
 
 extension SubmissionPipeline {
   /// A voice is made of the recordings, for those who agreed and have none.

@@ -4,6 +4,7 @@ internal import Logging
 internal import OnboardingDomain
 internal import OnboardingStore
 internal import PostgreSQL
+internal import Values
 
 /// What is made of a submission (4.6): recordings go to the object store, are written down and understood, and a voice is made.
 ///
@@ -26,7 +27,7 @@ struct SubmissionPipeline: Sendable {
   let journal: PipelineJournal
   /// Where recordings are loaded, however many jobs there are, and however long a provider takes to answer.
   let room = RecordingRoom(bytes: 256 << 20)
-  let now: @Sendable () -> Timestamp
+  let now: @Sendable () -> Instant
 
   /// Who does the work.
   var handlers: JobHandlers {

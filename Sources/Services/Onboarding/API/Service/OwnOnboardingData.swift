@@ -7,6 +7,7 @@ internal import OnboardingDomain
 internal import OnboardingStore
 internal import PostgreSQL
 internal import ServiceKit
+internal import Values
 
 /// What this service keeps of people, as every service hands it out, deletes and counts it.
 struct OwnOnboardingData: AccountDataHolding {
@@ -20,7 +21,7 @@ struct OwnOnboardingData: AccountDataHolding {
   let blobs: any BlobStore
   let jobs: JobQueue
   let pipeline: SubmissionPipeline
-  let now: @Sendable () -> Timestamp
+  let now: @Sendable () -> Instant
 
   func export(of user: UUID, _ send: @escaping @Sendable (AccountDocumentPart) async throws -> Void) async throws {
     try await store.read(user) { kind, rows in

@@ -1,9 +1,9 @@
-internal import PostgreSQL
 internal import ServiceKit
+internal import Values
 
 extension ServiceContext {
   /// The time of day, as the database writes it.
-  var now: @Sendable () -> Timestamp {
-    { [clock] in Timestamp(clock) }
+  var now: @Sendable () -> Instant {
+    { [clock] in Instant(clock) }
   }
 }

@@ -8,6 +8,7 @@ internal import PostgreSQL
 internal import ServiceKit
 internal import Synchronization
 internal import Telemetry
+internal import Values
 
 /// Removes what has run out, and sees to it that no submission is forgotten.
 struct OnboardingTending: Sendable {
@@ -61,8 +62,8 @@ struct OnboardingTending: Sendable {
     }
   }
 
-  private func look(after part: TendingPart, at now: Timestamp) async throws {
-    func since(_ key: ConfigurationKey<Duration>) -> Timestamp { now.advanced(by: .zero - context.settings[key]) }
+  private func look(after part: TendingPart, at now: Instant) async throws {
+    func since(_ key: ConfigurationKey<Duration>) -> Instant { now.advanced(by: .zero - context.settings[key]) }
     switch part {
     case .uploads: _ = try await uploads.sweep(before: since(OnboardingKeys.uploadRetention))
     case .anonymous: _ = try await anonymous.sweep(at: now)
@@ -93,7 +94,7 @@ struct OnboardingTending: Sendable {
   private static let page = 200
 
   /// Sees to it that each submission on which work goes on has a job, and counts those on which it should have ended.
-  private func lookAfterRunning(overdueSince limit: Timestamp, at now: Timestamp) async throws {
+  private func lookAfterRunning(overdueSince limit: Instant, at now: Instant) async throws {
     var overdueCount = 0
     var page: [KeptSubmission] = []
     repeat {
@@ -111,7 +112,7 @@ struct OnboardingTending: Sendable {
   private struct IsWorkedOn: Error {}
 
   /// Has done what a provider is there for by now that was not when it was asked. Rounds begin anew with it.
-  private func wake(_ user: UUID, at now: Timestamp) async throws {
+  private func wake(_ user: UUID, at now: Instant) async throws {
     do {
       guard try await context.database.transaction({ try await wake(user, at: now, in: $0) }) else { return }
       context.log.info("what waited for a provider is done now", metadata: ["user": "\(user)"])
@@ -120,7 +121,7 @@ struct OnboardingTending: Sendable {
     }
   }
 
-  private func wake(_ user: UUID, at now: Timestamp, in transaction: Transaction) async throws -> Bool {
+  private func wake(_ user: UUID, at now: Instant, in transaction: Transaction) async throws -> Bool {
     // Who is doing something this moment is looked at next time, and so is who waits for an answer.
     guard try await submissions.tryLock(user, in: transaction) else { return false }
     let newest = try await submissions.newest(of: user, on: transaction)
@@ -144,7 +145,7 @@ struct OnboardingTending: Sendable {
   }
 
   /// Sees to it that a submission has a job. One whose jobs die again and again, each of them having paid for the work anew, is given up.
-  private func renew(_ submission: KeptSubmission, at now: Timestamp) async throws {
+  private func renew(_ submission: KeptSubmission, at now: Instant) async throws {
     let passed = submission.renewedAt.map { now.duration(since: $0) }
     let renewal = RetryPlan.renewal(after: submission.renewals, passed)
     guard renewal != .notYet else { return }
@@ -166,7 +167,7 @@ struct OnboardingTending: Sendable {
   }
 
   /// Sees to it that a voice that is being made has a job. The last of those that it gets only says that it came to nothing.
-  private func renew(_ voice: VoiceStore.Awaited, at now: Timestamp) async throws {
+  private func renew(_ voice: VoiceStore.Awaited, at now: Instant) async throws {
     let renewal = RetryPlan.renewal(after: voice.renewals, voice.renewals > 0 ? now.duration(since: voice.since) : nil)
     guard renewal != .notYet else { return }
     let isNew = try await context.database.transaction { transaction in

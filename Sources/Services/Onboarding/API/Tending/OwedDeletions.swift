@@ -4,6 +4,7 @@ internal import OnboardingStore
 internal import PostgreSQL
 internal import ServiceKit
 internal import Telemetry
+internal import Values
 
 /// Tells operators how long deletions are owed to people: of voices at the provider, and of what was on its way when an account was
 /// deleted.
@@ -64,7 +65,7 @@ struct OwedDeletions: Sendable {
   }
 
   /// Since when the oldest deletion of a kind is owed; nil when none is.
-  private func since(_ kind: Kind, _ now: Timestamp) async throws -> Timestamp? {
+  private func since(_ kind: Kind, _ now: Instant) async throws -> Instant? {
     switch kind {
     case .voice: try await voices.oldestUnwanted()
     case .lookup: try await voices.oldestLookup(by: now)

@@ -3,6 +3,7 @@ internal import EventLoop
 internal import Logging
 internal import OnboardingStore
 internal import PostgreSQL
+internal import Values
 
 /// Removes recordings that no answer refers to any more: their rows, their staged bytes, and what the object store has of them.
 ///
@@ -28,7 +29,7 @@ struct RecordingSweep: Sendable {
   /// - Parameters:
   ///   - limit: The last moment since which no answer has referred to what goes.
   ///   - now: The time.
-  func forgetRows(before limit: Timestamp, at now: Timestamp) async throws {
+  func forgetRows(before limit: Instant, at now: Instant) async throws {
     var count = 0
     for user in try await unwanted.people(before: limit) {
       var noted = 0
@@ -45,7 +46,7 @@ struct RecordingSweep: Sendable {
   }
 
   /// Removes what the object store has.
-  func emptyStore(at now: Timestamp) async throws {
+  func emptyStore(at now: Instant) async throws {
     var failures = 0
     for recording in try await unwanted.due(at: now) where failures < Self.mostFailures {
       guard let key = BlobKey(owner: recording.user, digest: recording.digest) else { continue }

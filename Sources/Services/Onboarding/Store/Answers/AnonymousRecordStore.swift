@@ -1,4 +1,5 @@
 public import PostgreSQL
+public import Values
 
 /// What people have answered who have no account yet.
 public struct AnonymousRecordStore: Sendable {
@@ -19,7 +20,7 @@ public struct AnonymousRecordStore: Sendable {
   ///   - most: How many bytes all records may take together, of which each of the ``parts`` has the same share.
   /// - Returns: How many others were removed.
   public func keep(
-    _ record: String, under hash: [UInt8], until expiresAt: Timestamp, most: Int
+    _ record: String, under hash: [UInt8], until expiresAt: Instant, most: Int
   ) async throws(DatabaseError) -> Int {
     let removed: Int32? = try await database.value(
       "select onboarding.keep_anonymous(\(hash), \(record), \(expiresAt), \(Int64(most / Self.parts)))")
@@ -27,13 +28,13 @@ public struct AnonymousRecordStore: Sendable {
   }
 
   /// A record; nil where there is none any more.
-  public func record(under hash: [UInt8], at now: Timestamp) async throws(DatabaseError) -> String? {
+  public func record(under hash: [UInt8], at now: Instant) async throws(DatabaseError) -> String? {
     try await database.reads.value(
       "select record::text from onboarding.anonymous_record_lookup where key_hash = \(hash) and expires_at > \(now)")
   }
 
   /// Takes a record away with the transaction that makes it somebody's.
-  public func take(under hash: [UInt8], at now: Timestamp, in transaction: Transaction) async throws(DatabaseError) -> String? {
+  public func take(under hash: [UInt8], at now: Instant, in transaction: Transaction) async throws(DatabaseError) -> String? {
     try await transaction.value(
       """
       delete from onboarding.anonymous_record_lookup where key_hash = \(hash) and expires_at > \(now) returning record::text
@@ -43,7 +44,7 @@ public struct AnonymousRecordStore: Sendable {
   /// Removes what has run out, of one part at a time: a transaction counts in one.
   ///
   /// - Returns: How many records that were.
-  public func sweep(at now: Timestamp) async throws(DatabaseError) -> Int {
+  public func sweep(at now: Instant) async throws(DatabaseError) -> Int {
     var total = 0
     while true {
       let removed = try await database.execute(

@@ -1,4 +1,5 @@
 public import PostgreSQL
+public import Values
 
 /// What people have answered.
 public struct AnswerStore: Sendable {
@@ -34,7 +35,7 @@ public struct AnswerStore: Sendable {
   ///   - transaction: What it belongs to.
   /// - Returns: What became of the last one.
   public func commit(
-    _ kept: [KeptAnswer], of user: UUID, at now: Timestamp, _ transaction: Transaction
+    _ kept: [KeptAnswer], of user: UUID, at now: Instant, _ transaction: Transaction
   ) async throws(DatabaseError) -> Kept {
     var (last, count): (Int?, Int) = (nil, 0)
     let results = try await transaction.commit {
@@ -47,14 +48,14 @@ public struct AnswerStore: Sendable {
   }
 
   /// Puts all answers of a person in the place of those that are there: with the next statement of the transaction.
-  public func replace(_ answers: [KeptAnswer], of user: UUID, at now: Timestamp, in transaction: Transaction) {
+  public func replace(_ answers: [KeptAnswer], of user: UUID, at now: Instant, in transaction: Transaction) {
     transaction.add("delete from onboarding.answer where user_id = \(user)")
     for answer in answers { transaction.add(Self.upsert(answer, of: user, at: now)) }
     transaction.add(Self.settle(user, at: now))
   }
 
   /// Recordings know since when no answer refers to them.
-  private static func settle(_ user: UUID, at now: Timestamp) -> Query {
+  private static func settle(_ user: UUID, at now: Instant) -> Query {
     """
     update onboarding.recording set unreferred_since = case when unreferred_since is null then \(now)::timestamptz end
     where user_id = \(user) and (unreferred_since is null) <> exists (
@@ -65,7 +66,7 @@ public struct AnswerStore: Sendable {
   /// An answer that says when it was given gives way to a later one only; one that does not is later than all.
   ///
   /// None was given after it came, whatever the device's clock says: it would be later than all that follow.
-  private static func upsert(_ answer: KeptAnswer, of user: UUID, at now: Timestamp) -> Query {
+  private static func upsert(_ answer: KeptAnswer, of user: UUID, at now: Instant) -> Query {
     """
     insert into onboarding.answer as kept (
       user_id, step, type, value, recording, fields, answered_at, received_at, duration_seconds, audio_size, audio_format, voice_uri)

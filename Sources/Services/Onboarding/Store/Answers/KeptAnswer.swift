@@ -1,5 +1,6 @@
 public import OnboardingDomain
 public import PostgreSQL
+public import Values
 
 /// An answer as it is kept.
 public struct KeptAnswer: Sendable, Hashable {
@@ -15,7 +16,7 @@ public struct KeptAnswer: Sendable, Hashable {
   /// What it is kept as.
   public var fields: [String]
   /// When it was given, where the device said so.
-  public var answeredAt: Timestamp?
+  public var answeredAt: Instant?
   /// How long the recording is, in seconds, as the device measured.
   public var duration: Double?
   /// How large the recording is in bytes, as the device measured.
@@ -37,7 +38,7 @@ public struct KeptAnswer: Sendable, Hashable {
     self.text = text
     self.recording = recording
     fields = answer.fields
-    answeredAt = answer.answeredAt.map { Timestamp(microseconds: $0) }
+    answeredAt = answer.answeredAt.map { Instant(microseconds: $0) }
     duration = answer.duration
     size = answer.size
     format = answer.format
@@ -57,7 +58,7 @@ extension KeptAnswer: RowDecodable {
   /// Reads the columns of ``columns``.
   public init(_ row: Row) throws(DatabaseError) {
     let (step, type, text, recording, fields, answeredAt, duration, size, format, voiceURI) = try row.decode(
-      as: (Int32, String, String?, [UInt8]?, [String], Timestamp?, Double?, Int64?, String, String).self)
+      as: (Int32, String, String?, [UInt8]?, [String], Instant?, Double?, Int64?, String, String).self)
     self.step = Int(step)
     self.type = type
     self.text = text

@@ -1,5 +1,6 @@
 public import OnboardingDomain
 public import PostgreSQL
+public import Values
 
 /// What is known of people.
 public struct IdentityStore: Sendable {
@@ -17,9 +18,9 @@ public struct IdentityStore: Sendable {
     /// Why the newest extraction did not succeed; empty when it did.
     public var failure: String
     /// When somebody last tried to understand.
-    public var extractedAt: Timestamp?
+    public var extractedAt: Instant?
     /// When anything changed.
-    public var updatedAt: Timestamp
+    public var updatedAt: Instant
   }
 
   /// A field with its time.
@@ -27,19 +28,19 @@ public struct IdentityStore: Sendable {
     /// The field.
     public var fact: IdentityFact
     /// When it got its value.
-    public var updatedAt: Timestamp
+    public var updatedAt: Instant
   }
 
   /// What is known of a person; nil before anything was.
   public func identity(of user: UUID, on place: (any QueryRunning)? = nil) async throws(DatabaseError) -> KeptIdentity? {
-    let row: (String, String, String, Timestamp?, Timestamp)? = try await (place ?? database.reads).row(
+    let row: (String, String, String, Instant?, Instant)? = try await (place ?? database.reads).row(
       "select name, summary, failure, extracted_at, updated_at from onboarding.identity where user_id = \(user)")
     return row.map { KeptIdentity(name: $0.0, summary: $0.1, failure: $0.2, extractedAt: $0.3, updatedAt: $0.4) }
   }
 
   /// The fields, by name. A person's own word goes before what was understood.
   public func facts(of user: UUID, on place: (any QueryRunning)? = nil) async throws(DatabaseError) -> [String: KeptFact] {
-    let rows: [(String, String, String, Int32, String, String, Timestamp)] = try await (place ?? database.reads).rows(
+    let rows: [(String, String, String, Int32, String, String, Instant)] = try await (place ?? database.reads).rows(
       """
       select name, value, 'correction', 0, '', '', updated_at from onboarding.identity_correction where user_id = \(user)
       union all
@@ -65,7 +66,7 @@ public struct IdentityStore: Sendable {
   ///   - now: The time.
   ///   - transaction: What it belongs to.
   public func keep(
-    _ facts: [IdentityFact]?, name: String, failure: String, of user: UUID, at now: Timestamp, in transaction: Transaction
+    _ facts: [IdentityFact]?, name: String, failure: String, of user: UUID, at now: Instant, in transaction: Transaction
   ) async throws(DatabaseError) {
     if let facts {
       try await transaction.executeAll([
@@ -93,7 +94,7 @@ public struct IdentityStore: Sendable {
   /// Has a person understood anew, unless the newest attempt succeeded: fields that it left empty are those that nothing was said about.
   ///
   /// - Returns: Whether there is anything to understand.
-  public func reopen(of user: UUID, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError) -> Bool {
+  public func reopen(of user: UUID, at now: Instant, in transaction: Transaction) async throws(DatabaseError) -> Bool {
     guard let known = try await identity(of: user, on: transaction) else { return true }
     guard !known.failure.isEmpty else { return false }
     try await transaction.execute(
@@ -103,7 +104,7 @@ public struct IdentityStore: Sendable {
 
   /// Keeps a person's own word, or takes it back.
   public func correct(
-    _ name: String, _ value: String?, of user: UUID, at now: Timestamp, in transaction: Transaction
+    _ name: String, _ value: String?, of user: UUID, at now: Instant, in transaction: Transaction
   ) async throws(DatabaseError) {
     if let value {
       try await transaction.execute(

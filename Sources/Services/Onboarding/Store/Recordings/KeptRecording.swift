@@ -1,5 +1,6 @@
 public import OnboardingDomain
 public import PostgreSQL
+public import Values
 
 /// A recording as it is kept.
 public struct KeptRecording: Sendable, Hashable {
@@ -14,7 +15,7 @@ public struct KeptRecording: Sendable, Hashable {
   /// Where its bytes wait until the object store has them.
   public var stage: UUID?
   /// Since when the object store has them.
-  public var storedAt: Timestamp?
+  public var storedAt: Instant?
   /// How long it is, once somebody has looked.
   public var duration: Duration?
   /// How far it has come.
@@ -24,7 +25,7 @@ public struct KeptRecording: Sendable, Hashable {
   /// Why it could not be written down, in a word.
   public var reason: String
   /// When it came.
-  public var createdAt: Timestamp
+  public var createdAt: Instant
   /// The first step whose answer it is; nil where it is none's.
   public var step: Int?
 
@@ -48,7 +49,7 @@ extension KeptRecording: RowDecodable {
     let (digest, size, format, mediaType, stage, storedAt, duration, state, transcript, reason, createdAt, step) =
       try row.decode(
         as: (
-          [UInt8], Int64, String, String, UUID?, Timestamp?, Int64?, String, String?, String, Timestamp, Int32?
+          [UInt8], Int64, String, String, UUID?, Instant?, Int64?, String, String?, String, Instant, Int32?
         ).self)
     self.digest = digest
     self.size = size

@@ -1,5 +1,6 @@
 public import OnboardingDomain
 public import PostgreSQL
+public import Values
 
 /// What people have said, and the bytes of it until the object store has them.
 public struct RecordingStore: Sendable {
@@ -141,7 +142,7 @@ public struct RecordingStore: Sendable {
   @discardableResult
   public func add(
     _ digest: [UInt8], size: Int64, format: String, mediaType: String, duration: Duration? = nil, stage: UUID, of user: UUID,
-    at now: Timestamp, in transaction: Transaction
+    at now: Instant, in transaction: Transaction
   ) async throws(DatabaseError) -> Bool {
     let milliseconds = duration.map { Int64($0 / .milliseconds(1)) }
     let added = try await transaction.executeAll([
@@ -171,7 +172,7 @@ public struct RecordingStore: Sendable {
 
   /// As ``add(_:size:format:mediaType:duration:stage:of:at:in:)`` for several at once, together with the next statement of the
   /// transaction: of recordings that are not there, or are lost.
-  public func add(_ new: [StagedRecording], of user: UUID, at now: Timestamp, in transaction: Transaction) {
+  public func add(_ new: [StagedRecording], of user: UUID, at now: Instant, in transaction: Transaction) {
     guard !new.isEmpty else { return }
     let digests = new.map { ByteString($0.digest) }
     transaction.add(
@@ -203,7 +204,7 @@ public struct RecordingStore: Sendable {
 
   /// The object store has a recording: its bytes need no longer wait.
   public func stored(
-    _ digest: [UInt8], of user: UUID, at now: Timestamp, in transaction: Transaction
+    _ digest: [UInt8], of user: UUID, at now: Instant, in transaction: Transaction
   ) async throws(DatabaseError) {
     try await transaction.executeAll([
       """
@@ -251,12 +252,12 @@ public struct RecordingStore: Sendable {
 
   /// Keeps what became of attempts.
   public func written(
-    _ recordings: [PartStore.Heard], of user: UUID, at now: Timestamp, in transaction: Transaction
+    _ recordings: [PartStore.Heard], of user: UUID, at now: Instant, in transaction: Transaction
   ) async throws(DatabaseError) {
     try await transaction.execute(Self.write(recordings, of: user, at: now))
   }
 
-  static func write(_ heard: [PartStore.Heard], of user: UUID, at now: Timestamp) -> Query {
+  static func write(_ heard: [PartStore.Heard], of user: UUID, at now: Instant) -> Query {
     let found = heard.map { heard -> (state: String, words: String, model: String, reason: String) in
       switch heard.outcome {
       case .words(let words, let model): (TranscriptionState.done.rawValue, words, model, "")
@@ -289,7 +290,7 @@ public struct RecordingStore: Sendable {
   ///   - transaction: Where it is done.
   /// - Returns: How many.
   public func reopen(
-    of user: UUID, _ states: [TranscriptionState], damagedToo: Bool = false, at now: Timestamp, in transaction: Transaction
+    of user: UUID, _ states: [TranscriptionState], damagedToo: Bool = false, at now: Instant, in transaction: Transaction
   ) async throws(DatabaseError) -> Int {
     let left: [String] = damagedToo ? [] : RecordingDamage.words.sorted()
     return try await transaction.execute(

@@ -1,4 +1,5 @@
 public import PostgreSQL
+public import Values
 
 /// A recording whose bytes are in this database, and not in the object store yet.
 public struct StagedRecording: Sendable, Hashable {

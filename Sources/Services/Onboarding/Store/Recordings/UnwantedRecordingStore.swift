@@ -1,4 +1,5 @@
 public import PostgreSQL
+public import Values
 
 /// Recordings that no answer refers to any more, until nothing is left of them.
 ///
@@ -22,7 +23,7 @@ public struct UnwantedRecordingStore: Sendable {
   // MARK: Rows
 
   /// People with recordings that no answer has referred to since `limit`, those who have waited longest first.
-  public func people(before limit: Timestamp) async throws(DatabaseError) -> [UUID] {
+  public func people(before limit: Instant) async throws(DatabaseError) -> [UUID] {
     try await database.rows(
       """
       select user_id from onboarding.recording where \(part: Self.isOver(limit)) group by user_id
@@ -41,7 +42,7 @@ public struct UnwantedRecordingStore: Sendable {
   ///   - transaction: What it belongs to.
   /// - Returns: How many, at most ``PostgreSQL/SweepBatch/size``.
   public func note(
-    of user: UUID, before limit: Timestamp, at now: Timestamp, in transaction: Transaction
+    of user: UUID, before limit: Instant, at now: Instant, in transaction: Transaction
   ) async throws(DatabaseError) -> Int {
     try await transaction.execute(
       """
@@ -65,7 +66,7 @@ public struct UnwantedRecordingStore: Sendable {
   private static let bytes: Int64 = 64 << 20
 
   /// Nobody refers to it, comes with it, or works on what it may belong to.
-  private static func isOver(_ limit: Timestamp) -> Query {
+  private static func isOver(_ limit: Instant) -> Query {
     """
     unreferred_since <= \(limit)
       and not exists (
@@ -82,7 +83,7 @@ public struct UnwantedRecordingStore: Sendable {
   // MARK: The object store
 
   /// Notes whose time has come.
-  public func due(at now: Timestamp) async throws(DatabaseError) -> [Unwanted] {
+  public func due(at now: Instant) async throws(DatabaseError) -> [Unwanted] {
     let rows: [(UUID, [UInt8])] = try await database.rows(
       "select user_id, digest from onboarding.unwanted_recording where due_at <= \(now) order by due_at limit \(SweepBatch.size)")
     return rows.map { Unwanted(user: $0.0, digest: $0.1) }
@@ -104,7 +105,7 @@ public struct UnwantedRecordingStore: Sendable {
   }
 
   /// The object store could not be asked: others go first.
-  public func postpone(_ unwanted: Unwanted, until moment: Timestamp) async throws(DatabaseError) {
+  public func postpone(_ unwanted: Unwanted, until moment: Instant) async throws(DatabaseError) {
     try await database.execute(
       """
       update onboarding.unwanted_recording set due_at = \(moment)

@@ -1,4 +1,5 @@
 public import PostgreSQL
+public import Values
 
 /// Recordings that come in pieces, and go on where they broke off.
 public struct UploadStore: Sendable {
@@ -25,7 +26,7 @@ public struct UploadStore: Sendable {
 
   /// Begins an upload, or finds the one that has the name. The transaction has the person's lock (``SubmissionStore/locked(_:_:)``).
   public func begin(
-    _ name: String, digest: [UInt8], size: Int64, mediaType: String, of user: UUID, at now: Timestamp, in transaction: Transaction
+    _ name: String, digest: [UInt8], size: Int64, mediaType: String, of user: UUID, at now: Instant, in transaction: Transaction
   ) async throws(DatabaseError) -> Upload {
     try await transaction.executeAll([
       "delete from onboarding.upload where user_id = \(user) and upload_id = \(name) and not \(part: Self.counts)",
@@ -98,7 +99,7 @@ public struct UploadStore: Sendable {
   ///
   /// - Returns: Whether it did: nobody else has added to it meanwhile.
   public func add(
-    _ data: [UInt8], at start: Int64, to name: String, of user: UUID, at now: Timestamp
+    _ data: [UInt8], at start: Int64, to name: String, of user: UUID, at now: Instant
   ) async throws(DatabaseError) -> Bool {
     // One statement: a piece that comes twice, or by two streams, is added once.
     let added = try await database.execute(
@@ -115,8 +116,7 @@ public struct UploadStore: Sendable {
   }
 
   /// All bytes are there and are what the device said. The transaction holds the upload (``hold(_:of:in:)``).
-  public func complete(_ name: String, of user: UUID, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError)
-  {
+  public func complete(_ name: String, of user: UUID, at now: Instant, in transaction: Transaction) async throws(DatabaseError) {
     let ended = try await transaction.execute(
       """
       update onboarding.upload set completed_at = \(now), touched_at = \(now)
@@ -145,7 +145,7 @@ public struct UploadStore: Sendable {
   private static let broken: Int64 = 6
 
   /// Removes uploads that nobody has touched since `limit`: those that are complete leave their recording.
-  public func sweep(before limit: Timestamp) async throws(DatabaseError) -> Int {
+  public func sweep(before limit: Instant) async throws(DatabaseError) -> Int {
     let complete = try await database.sweep(
       """
       with old as (

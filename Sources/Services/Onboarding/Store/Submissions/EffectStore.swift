@@ -1,4 +1,5 @@
 public import PostgreSQL
+public import Values
 
 /// The ledger of what is done outside this service once for a person, whatever is submitted later and however long ago it was.
 public struct EffectStore: Sendable {
@@ -15,7 +16,7 @@ public struct EffectStore: Sendable {
   ///
   /// - Returns: Whether it was not there before: then it is to be had now.
   public func enter(
-    _ effect: Effect, of user: UUID, at now: Timestamp, in transaction: Transaction
+    _ effect: Effect, of user: UUID, at now: Instant, in transaction: Transaction
   ) async throws(DatabaseError) -> Bool {
     try await transaction.execute(
       """

@@ -1,5 +1,6 @@
 public import OnboardingDomain
 public import PostgreSQL
+public import Values
 
 /// A submission as it is kept.
 public struct KeptSubmission: Sendable, Hashable {
@@ -28,15 +29,15 @@ public struct KeptSubmission: Sendable, Hashable {
   /// How often it got a job again whose work had not ended.
   public var renewals: Int
   /// When it last did.
-  public var renewedAt: Timestamp?
+  public var renewedAt: Instant?
   /// Until when what failed is not tried again by itself, where a provider has named a time.
-  public var restsUntil: Timestamp?
+  public var restsUntil: Instant?
   /// When it came.
-  public var createdAt: Timestamp
+  public var createdAt: Instant
   /// When anything changed.
-  public var updatedAt: Timestamp
+  public var updatedAt: Instant
   /// When the work on it ended; nil while it goes on.
-  public var doneAt: Timestamp?
+  public var doneAt: Instant?
 }
 
 extension KeptSubmission: RowDecodable {
@@ -55,8 +56,8 @@ extension KeptSubmission: RowDecodable {
     ) =
       try row.decode(
         as: (
-          UUID, UUID, [UInt8], String, String, String, Int32?, Int32?, Int32, Int32, Int32, Int32, Timestamp?, Timestamp?,
-          Timestamp, Timestamp, Timestamp?
+          UUID, UUID, [UInt8], String, String, String, Int32?, Int32?, Int32, Int32, Int32, Int32, Instant?, Instant?,
+          Instant, Instant, Instant?
         ).self)
     self.user = user
     self.id = id
@@ -93,7 +94,7 @@ public struct SubmissionEvent: Sendable, Hashable {
   /// The step that it happened to; 0 where it is none's.
   public var step: Int
   /// When.
-  public var at: Timestamp
+  public var at: Instant
 }
 
 extension SubmissionEvent: RowDecodable {

@@ -1,5 +1,6 @@
 internal import OnboardingDomain
 public import PostgreSQL
+public import Values
 
 /// Parts of the work on a submission, some at once in one statement: what was done to recordings, the warnings that it settles, and an event
 /// of each that tells of it. Whoever runs it holds the job, so that no number of an event comes twice.
@@ -34,10 +35,10 @@ public struct PartStore: Sendable {
   }
 
   private let place: Place
-  private let now: Timestamp
+  private let now: Instant
 
   /// Parts of the work on a submission.
-  public init(_ place: Place, at now: Timestamp) {
+  public init(_ place: Place, at now: Instant) {
     self.place = place
     self.now = now
   }

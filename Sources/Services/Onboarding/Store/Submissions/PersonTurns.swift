@@ -1,5 +1,5 @@
-internal import PostgreSQL
 internal import Synchronization
+internal import Values
 
 /// Somebody else writes for the same person, and goes on doing so.
 public struct PersonIsBusy: Error, Sendable, Hashable {}

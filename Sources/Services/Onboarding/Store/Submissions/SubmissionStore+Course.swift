@@ -1,5 +1,6 @@
 public import OnboardingDomain
 public import PostgreSQL
+public import Values
 
 extension SubmissionStore {
   /// A submission with what there is to tell of it.

@@ -1,4 +1,5 @@
 public import PostgreSQL
+public import Values
 
 /// People whose accounts were deleted. Whoever writes for a person asks under the person's lock, so that nothing is written behind the
 /// deletion's back: what was there before it took the lock it deletes, and what comes after is refused.
@@ -11,7 +12,7 @@ extension SubmissionStore {
   ///   - now: The time.
   ///   - transaction: What it belongs to.
   public func depart(
-    _ user: UUID, until: Timestamp, at now: Timestamp, in transaction: Transaction
+    _ user: UUID, until: Instant, at now: Instant, in transaction: Transaction
   ) async throws(DatabaseError) {
     try await transaction.execute(
       """
@@ -21,11 +22,11 @@ extension SubmissionStore {
   }
 
   /// Until when something may still come of what was on its way when the person's account was deleted; nil for everybody else.
-  public func departure(of user: UUID, on place: (any QueryRunning)? = nil) async throws(DatabaseError) -> Timestamp? {
+  public func departure(of user: UUID, on place: (any QueryRunning)? = nil) async throws(DatabaseError) -> Instant? {
     try await (place ?? database).value(Self.departure(of: user))
   }
 
-  /// Asks the same among other things: a ``PostgreSQL/Timestamp``, or no row.
+  /// Asks the same among other things: a ``PostgreSQL/Instant``, or no row.
   public static func departure(of user: UUID) -> Query { "select until from onboarding.departure where user_id = \(user)" }
 
   /// Whether somebody's account was deleted, as a condition of SQL: as long as something of theirs may be on its way.
@@ -39,13 +40,13 @@ extension SubmissionStore {
   }
 
   /// Since when the last deletion is due of what was on its way with an account; nil when none is.
-  public func oldestDeparture(by now: Timestamp) async throws(DatabaseError) -> Timestamp? {
+  public func oldestDeparture(by now: Instant) async throws(DatabaseError) -> Instant? {
     try await database.row(
-      "select until from onboarding.departure where until <= \(now) order by until limit 1", as: Timestamp.self)
+      "select until from onboarding.departure where until <= \(now) order by until limit 1", as: Instant.self)
   }
 
   /// Those of whom nothing can be on its way any more, at most so many as a sweep takes at once.
-  public func departed(by now: Timestamp) async throws(DatabaseError) -> [UUID] {
+  public func departed(by now: Instant) async throws(DatabaseError) -> [UUID] {
     try await database.rows(
       "select user_id from onboarding.departure where until <= \(now) order by until limit \(SweepBatch.size)", as: UUID.self)
   }

@@ -1,4 +1,5 @@
 public import PostgreSQL
+public import Values
 
 /// The end of submissions. The newest of a person stays as long as the account does, with its last two events: by them it is shown.
 extension SubmissionStore {
@@ -8,7 +9,7 @@ extension SubmissionStore {
   /// Removes submissions that were superseded before `limit`, with their events and warnings.
   ///
   /// - Returns: How many submissions that were.
-  public func sweepSuperseded(before limit: Timestamp) async throws(DatabaseError) -> Int {
+  public func sweepSuperseded(before limit: Instant) async throws(DatabaseError) -> Int {
     try await database.sweep(
       """
       with old as materialized (
@@ -28,7 +29,7 @@ extension SubmissionStore {
   /// Removes the events of submissions on which work ended before `limit`, but for the end and what came before it.
   ///
   /// - Returns: Of how many submissions.
-  public func sweepEvents(before limit: Timestamp, at now: Timestamp) async throws(DatabaseError) -> Int {
+  public func sweepEvents(before limit: Instant, at now: Instant) async throws(DatabaseError) -> Int {
     try await database.sweep(
       """
       with old as materialized (

@@ -1,5 +1,6 @@
 public import OnboardingDomain
 public import PostgreSQL
+public import Values
 
 /// Submissions, and the course of the work on them.
 public struct SubmissionStore: Sendable {
@@ -138,7 +139,7 @@ public struct SubmissionStore: Sendable {
   ///   - place: The last one before these; nil for the beginning.
   ///   - limit: How many.
   public func running(after place: KeptSubmission?, limit: Int) async throws(DatabaseError) -> [KeptSubmission] {
-    let (moment, id) = (place?.createdAt ?? Timestamp(microseconds: 0), place?.id ?? UUID(high: 0, low: 0))
+    let (moment, id) = (place?.createdAt ?? Instant(microseconds: 0), place?.id ?? UUID(high: 0, low: 0))
     return try await database.rows(
       """
       select \(part: KeptSubmission.columns) from onboarding.submission
@@ -246,7 +247,7 @@ public struct SubmissionStore: Sendable {
 
   /// Keeps a submission, with its first event: with the next statement of the transaction.
   public func add(
-    _ new: NewSubmission, of user: UUID, _ warnings: [SubmissionWarning], at now: Timestamp, in transaction: Transaction
+    _ new: NewSubmission, of user: UUID, _ warnings: [SubmissionWarning], at now: Instant, in transaction: Transaction
   ) {
     transaction.add(
       """
@@ -270,7 +271,7 @@ public struct SubmissionStore: Sendable {
 
   /// Notes an event, and tells who watches.
   public func note(
-    _ stage: SubmissionStage, done: Int, of total: Int, step: Int = 0, in id: UUID, of user: UUID, at now: Timestamp,
+    _ stage: SubmissionStage, done: Int, of total: Int, step: Int = 0, in id: UUID, of user: UUID, at now: Instant,
     _ transaction: Transaction
   ) async throws(DatabaseError) {
     try await transaction.execute(Self.event(stage, done: done, of: total, step: step, in: id, of: user, at: now))
@@ -278,7 +279,7 @@ public struct SubmissionStore: Sendable {
 
   /// An event, as one statement that tells who watches of it. Whoever runs it holds the submission's job.
   public static func event(
-    _ stage: SubmissionStage, done: Int, of total: Int, step: Int = 0, in id: UUID, of user: UUID, at now: Timestamp
+    _ stage: SubmissionStage, done: Int, of total: Int, step: Int = 0, in id: UUID, of user: UUID, at now: Instant
   ) -> Query {
     """
     with noted as (
@@ -325,7 +326,7 @@ public struct SubmissionStore: Sendable {
   }
 
   /// Notes until when what failed is not tried again by itself; the latest of all such times counts.
-  public func rest(_ id: UUID, of user: UUID, until: Timestamp, in transaction: Transaction) async throws(DatabaseError) {
+  public func rest(_ id: UUID, of user: UUID, until: Instant, in transaction: Transaction) async throws(DatabaseError) {
     try await transaction.execute(
       """
       update onboarding.submission set rests_until = greatest(rests_until, \(until)) where user_id = \(user) and id = \(id)
@@ -333,7 +334,7 @@ public struct SubmissionStore: Sendable {
   }
 
   /// Notes that a submission got a job again.
-  public func renewed(_ id: UUID, of user: UUID, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError) {
+  public func renewed(_ id: UUID, of user: UUID, at now: Instant, in transaction: Transaction) async throws(DatabaseError) {
     try await transaction.execute(
       "update onboarding.submission set renewals = renewals + 1, renewed_at = \(now) where user_id = \(user) and id = \(id)")
   }
@@ -341,7 +342,7 @@ public struct SubmissionStore: Sendable {
   /// Gives a submission up on which work has not ended. The same answers may come again, and under the same key.
   ///
   /// - Returns: Whether work had not ended.
-  public func giveUp(_ id: UUID, of user: UUID, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError)
+  public func giveUp(_ id: UUID, of user: UUID, at now: Instant, in transaction: Transaction) async throws(DatabaseError)
     -> Bool
   {
     let given = try await transaction.execute(

@@ -1,5 +1,6 @@
 internal import OnboardingDomain
 public import PostgreSQL
+public import Values
 
 /// What is not made yet of people's answers, or could not be made and may be by trying again.
 public struct UnfinishedStore: Sendable {
@@ -19,7 +20,7 @@ public struct UnfinishedStore: Sendable {
     /// How many of it there are.
     public var count: Int
     /// Since when: that of the oldest.
-    public var since: Timestamp
+    public var since: Instant
   }
 
   /// The first people behind a place, by their identifiers.
@@ -39,7 +40,7 @@ public struct UnfinishedStore: Sendable {
 
   /// What is unfinished of people's, by their identifiers.
   public func parts(of people: [UUID], but lasting: Set<String>) async throws(DatabaseError) -> [Part] {
-    let rows: [(UUID, String, String, Int64, Timestamp)] = try await database.rows(
+    let rows: [(UUID, String, String, Int64, Instant)] = try await database.rows(
       """
       select user_id, name, reason, count(*), min(since) from (
         \(part: Self.union(Self.branches("user_id = any(\(people))", lasting)))) as parts

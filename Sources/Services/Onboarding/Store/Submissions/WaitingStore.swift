@@ -1,5 +1,6 @@
 internal import OnboardingDomain
 public import PostgreSQL
+public import Values
 
 /// What waits for a provider that was not set up when it was asked.
 public struct WaitingStore: Sendable {
@@ -29,7 +30,7 @@ public struct WaitingStore: Sendable {
   ///
   /// - Returns: Which parts waited.
   public func wake(
-    _ user: UUID, _ parts: Set<Part>, at now: Timestamp, in transaction: Transaction
+    _ user: UUID, _ parts: Set<Part>, at now: Instant, in transaction: Transaction
   ) async throws(DatabaseError) -> Set<Part> {
     var woken: Set<Part> = []
     for part in parts {
@@ -59,7 +60,7 @@ public struct WaitingStore: Sendable {
     }
   }
 
-  private static func wake(_ part: Part, _ user: UUID, _ now: Timestamp) -> Query {
+  private static func wake(_ part: Part, _ user: UUID, _ now: Instant) -> Query {
     switch part {
     case .recordings:
       """

@@ -1,4 +1,5 @@
 public import PostgreSQL
+public import Values
 
 /// Which job works on what a person has sent: one at a time, since they write the same rows and pay for the same parts.
 ///

@@ -1,4 +1,5 @@
 public import PostgreSQL
+public import Values
 
 /// Voices that may come to be. Before the provider is asked for one, a row says so; it goes with the transaction that keeps the voice.
 ///
@@ -12,7 +13,7 @@ extension VoiceStore {
     /// The person has not agreed, or does so no more.
     case noConsent
     /// The person had taken back the consent while it was being made, and it may still come to be under this key until then.
-    case unwanted(until: Timestamp)
+    case unwanted(until: Instant)
   }
 
   /// A label under which voices may have come to be that nobody wants.
@@ -20,7 +21,7 @@ extension VoiceStore {
     /// The label by which they are found.
     public var key: String
     /// Until when they may come to be.
-    public var until: Timestamp
+    public var until: Instant
     /// The one of them that is wanted; nil where none is.
     public var kept: String?
   }
@@ -34,13 +35,13 @@ extension VoiceStore {
   ///   - now: The time.
   ///   - transaction: One that the work on it does not survive when the person's account is deleted first.
   public func expect(
-    _ key: String, of user: UUID, until: Timestamp, at now: Timestamp, in transaction: Transaction
+    _ key: String, of user: UUID, until: Instant, at now: Instant, in transaction: Transaction
   ) async throws(DatabaseError) -> Expectation {
     // The lock keeps a consent from being taken back meanwhile: who does that comes after, and finds the row.
     let agrees: Bool? = try await transaction.value(
       "select consented_at is not null from onboarding.voice where user_id = \(user) for update")
     guard agrees == true else { return .noConsent }
-    let known: (Timestamp, Bool)? = try await transaction.row(
+    let known: (Instant, Bool)? = try await transaction.row(
       "select until, unwanted_since is not null from onboarding.expected_voice where user_id = \(user) and key = \(key) for update"
     )
     if let known, known.1 { return .unwanted(until: known.0) }
@@ -62,7 +63,7 @@ extension VoiceStore {
   ///   - transaction: What it belongs to.
   /// - Returns: Whether it is still wanted.
   public func arrived(
-    _ key: String, keeping kept: String?, of user: UUID, at now: Timestamp, in transaction: Transaction
+    _ key: String, keeping kept: String?, of user: UUID, at now: Instant, in transaction: Transaction
   ) async throws(DatabaseError) -> Bool {
     try await transaction.executeAll([
       Self.lock(user),
@@ -90,7 +91,7 @@ extension VoiceStore {
   ///
   /// - Returns: Whether the person agrees to another one meanwhile.
   public func refuse(
-    _ voice: String, of user: UUID, at now: Timestamp, in transaction: Transaction
+    _ voice: String, of user: UUID, at now: Instant, in transaction: Transaction
   ) async throws(DatabaseError) -> Bool {
     try await disown(voice, of: user, at: now, in: transaction)
     try await transaction.execute(
@@ -107,7 +108,7 @@ extension VoiceStore {
   ///   - transaction: What it belongs to.
   /// - Returns: Whether there is any to look for, under that label too.
   public func disownExpected(
-    of user: UUID, but key: String? = nil, at now: Timestamp, in transaction: Transaction
+    of user: UUID, but key: String? = nil, at now: Instant, in transaction: Transaction
   ) async throws(DatabaseError) -> Bool {
     try await transaction.execute(
       """
@@ -121,7 +122,7 @@ extension VoiceStore {
   ///
   /// - Returns: Whether there is anything to look for.
   public func disownExpected(
-    _ key: String, of user: UUID, at now: Timestamp, in transaction: Transaction
+    _ key: String, of user: UUID, at now: Instant, in transaction: Transaction
   ) async throws(DatabaseError) -> Bool {
     try await transaction.execute(
       """
@@ -132,7 +133,7 @@ extension VoiceStore {
 
   /// What is to be looked for at the provider.
   public func unwantedExpected(of user: UUID, on place: (any QueryRunning)? = nil) async throws(DatabaseError) -> [Expected] {
-    let rows: [(String, Timestamp, String?)] = try await (place ?? database).rows(
+    let rows: [(String, Instant, String?)] = try await (place ?? database).rows(
       """
       select key, until, kept_voice from onboarding.expected_voice where user_id = \(user) and unwanted_since is not null
       order by until
@@ -150,7 +151,7 @@ extension VoiceStore {
   }
 
   /// Nothing can come of the calls any more, and nothing unwanted is there.
-  public func looked(for key: String, of user: UUID, at now: Timestamp) async throws(DatabaseError) {
+  public func looked(for key: String, of user: UUID, at now: Instant) async throws(DatabaseError) {
     try await database.batch {
       $0.add(Self.lock(user))
       $0.add(

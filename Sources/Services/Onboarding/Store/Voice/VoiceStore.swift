@@ -1,4 +1,5 @@
 public import PostgreSQL
+public import Values
 
 /// Voices, and the consent to them.
 public struct VoiceStore: Sendable {
@@ -32,13 +33,13 @@ public struct VoiceStore: Sendable {
     /// Which text the person agreed to.
     public var statement: String
     /// When the person agreed; nil when not, or no more.
-    public var consentedAt: Timestamp?
+    public var consentedAt: Instant?
     /// When the person agreed no more.
-    public var withdrawnAt: Timestamp?
+    public var withdrawnAt: Instant?
     /// When the person last had it made anew.
-    public var reclonedAt: Timestamp?
+    public var reclonedAt: Instant?
     /// When the first voice of the person was made, whether it is still there or not.
-    public var madeAt: Timestamp?
+    public var madeAt: Instant?
     /// How often the voice that is being made got a job again.
     public var renewals: Int
 
@@ -49,7 +50,7 @@ public struct VoiceStore: Sendable {
 
   /// A person's voice; nil where nobody said anything about one.
   public func voice(of user: UUID, on place: (any QueryRunning)? = nil) async throws(DatabaseError) -> KeptVoice? {
-    let row: (String, String?, String, String, Timestamp?, Timestamp?, Timestamp?, Timestamp?, Int32)? =
+    let row: (String, String?, String, String, Instant?, Instant?, Instant?, Instant?, Int32)? =
       try await (place ?? database).row(
         """
         select state, voice_id, failure, statement, consented_at, withdrawn_at, recloned_at, made_at, renewals
@@ -63,7 +64,7 @@ public struct VoiceStore: Sendable {
 
   /// Records that a person agrees. The first time that a text was agreed to stays.
   public func consent(
-    to statement: String, of user: UUID, at now: Timestamp, in place: Transaction
+    to statement: String, of user: UUID, at now: Instant, in place: Transaction
   ) async throws(DatabaseError) {
     try await place.execute(
       """
@@ -80,7 +81,7 @@ public struct VoiceStore: Sendable {
   ///
   /// - Returns: Whether there is a voice to delete, and whether there may come to be one that has to be looked for.
   public func withdraw(
-    of user: UUID, at now: Timestamp, in transaction: Transaction
+    of user: UUID, at now: Instant, in transaction: Transaction
   ) async throws(DatabaseError) -> (toDelete: Bool, toFind: Bool) {
     try await transaction.execute(Self.lock(user))
     let isExpected = try await disownExpected(of: user, at: now, in: transaction)
@@ -97,7 +98,7 @@ public struct VoiceStore: Sendable {
   }
 
   /// The voice that a person has is unwanted from now on.
-  public func disown(of user: UUID, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError) {
+  public func disown(of user: UUID, at now: Instant, in transaction: Transaction) async throws(DatabaseError) {
     try await transaction.execute(
       """
       insert into onboarding.unwanted_voice (user_id, voice_id, since)
@@ -108,7 +109,7 @@ public struct VoiceStore: Sendable {
 
   /// A voice of a person at the provider is unwanted from now on.
   public func disown(
-    _ voice: String, of user: UUID, at now: Timestamp, in transaction: Transaction
+    _ voice: String, of user: UUID, at now: Instant, in transaction: Transaction
   ) async throws(DatabaseError) {
     try await transaction.execute(
       """
@@ -126,7 +127,7 @@ public struct VoiceStore: Sendable {
   ///   - recloning: Whether it counts as one that is made anew, where there was one before.
   ///   - now: The time.
   ///   - transaction: What it belongs to.
-  public func begin(of user: UUID, recloning: Bool, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError) {
+  public func begin(of user: UUID, recloning: Bool, at now: Instant, in transaction: Transaction) async throws(DatabaseError) {
     try await transaction.execute(
       """
       update onboarding.voice set state = 'cloning', failure = '', updated_at = \(now), renewals = 0,
@@ -139,7 +140,7 @@ public struct VoiceStore: Sendable {
   /// A voice was made; the one before is unwanted. If the person agrees no more, the new one is.
   ///
   /// - Returns: Whether there is a voice to delete.
-  public func made(_ voice: String, of user: UUID, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError)
+  public func made(_ voice: String, of user: UUID, at now: Instant, in transaction: Transaction) async throws(DatabaseError)
     -> Bool
   {
     try await transaction.executeAll([
@@ -158,7 +159,7 @@ public struct VoiceStore: Sendable {
   }
 
   /// No voice is begun, though the person agrees to one.
-  public func declined(_ reason: String, of user: UUID, at now: Timestamp, in transaction: Transaction)
+  public func declined(_ reason: String, of user: UUID, at now: Instant, in transaction: Transaction)
     async throws(DatabaseError)
   {
     try await transaction.execute(
@@ -169,8 +170,7 @@ public struct VoiceStore: Sendable {
   }
 
   /// A voice could not be made. One that is there stays, and the month is as it was before.
-  public func failed(_ reason: String, of user: UUID, at now: Timestamp, in transaction: Transaction) async throws(DatabaseError)
-  {
+  public func failed(_ reason: String, of user: UUID, at now: Instant, in transaction: Transaction) async throws(DatabaseError) {
     try await transaction.execute(
       """
       update onboarding.voice set failure = \(reason), updated_at = \(now), recloned_at = recloned_before,
@@ -193,7 +193,7 @@ public struct VoiceStore: Sendable {
   }
 
   /// A voice is deleted at the provider.
-  public func deleted(_ voice: String, of user: UUID, at now: Timestamp) async throws(DatabaseError) {
+  public func deleted(_ voice: String, of user: UUID, at now: Instant) async throws(DatabaseError) {
     try await database.batch {
       $0.add("delete from onboarding.unwanted_voice where user_id = \(user) and voice_id = \(voice)")
       $0.add(Self.rest(user, at: now))
@@ -201,7 +201,7 @@ public struct VoiceStore: Sendable {
   }
 
   /// Nothing is being deleted where nothing is left to delete or to look for.
-  static func rest(_ user: UUID, at now: Timestamp) -> Query {
+  static func rest(_ user: UUID, at now: Instant) -> Query {
     """
     update onboarding.voice set state = 'none', updated_at = \(now) where user_id = \(user) and state = 'deleting'
       and not exists (select from onboarding.unwanted_voice where user_id = \(user))

@@ -1,5 +1,6 @@
 internal import AuthDomain
 internal import PostgreSQL
+internal import Values
 
 /// Who RevenueCat's customers are: accounts by their own ids, and what is linked to accounts in `auth.customer_lookup`.
 ///
@@ -109,7 +110,7 @@ enum CustomerLinks {
 
   /// The accounts that an event is about, in the order of their ids, once the links that it tells of are made.
   static func follow(
-    _ event: BillingEvent, _ owners: Owners, at now: Moment, on transaction: Transaction
+    _ event: BillingEvent, _ owners: Owners, at now: Instant, on transaction: Transaction
   ) async throws(DatabaseError) -> [UserID] {
     let history = BillingHistory([event], links: owners.users)
     if event.meaning == .transfers { return try await move(event, owners, at: now, on: transaction) }
@@ -122,7 +123,7 @@ enum CustomerLinks {
 
   /// Links a customer to an account, unless it is linked already.
   static func link(
-    _ customer: CustomerID, to user: UserID, at now: Moment, on transaction: Transaction
+    _ customer: CustomerID, to user: UserID, at now: Instant, on transaction: Transaction
   ) async throws(DatabaseError) -> Link {
     // Only ids of accounts that exist are ours; another system's UUID is a customer's like any other.
     let owners = try await owners(of: [customer], on: transaction)
@@ -134,7 +135,7 @@ enum CustomerLinks {
 
   /// The purchases were handed on, and so are the customers that no account's own id names.
   private static func move(
-    _ event: BillingEvent, _ owners: Owners, at now: Moment, on transaction: Transaction
+    _ event: BillingEvent, _ owners: Owners, at now: Instant, on transaction: Transaction
   ) async throws(DatabaseError) -> [UserID] {
     func users(_ customers: [CustomerID]) -> Set<UserID> { Set(customers.compactMap { owners.users[$0] }) }
     func isOwn(_ customer: CustomerID) -> Bool { customer.user != nil && owners.users[customer] == customer.user }
@@ -147,7 +148,7 @@ enum CustomerLinks {
         try await transaction.executeAll([
           """
           insert into auth.customer_lookup as lookup (customer_id, user_id, cause, linked_at)
-          values (\(customer.text), \(UUID(taker)), 'transfer', \(Timestamp(now)))
+          values (\(customer.text), \(UUID(taker)), 'transfer', \(now))
           on conflict (customer_id) do update set user_id = excluded.user_id, cause = excluded.cause, linked_at = excluded.linked_at
           """,
           """
@@ -162,7 +163,7 @@ enum CustomerLinks {
 
   /// An id of somebody who is gone is linked by its hash.
   private static func insert(
-    _ customer: CustomerID, _ user: UserID, at now: Moment, on transaction: Transaction
+    _ customer: CustomerID, _ user: UserID, at now: Instant, on transaction: Transaction
   ) async throws(DatabaseError) {
     try await transaction.execute(
       """
@@ -170,7 +171,7 @@ enum CustomerLinks {
       select
         case when exists (select from auth.forgotten_customer where hash = sha256(convert_to(q.id, 'UTF8')))
           then \(part: hashed("q.id")) else q.id end,
-        \(UUID(user)), 'named', \(Timestamp(now))
+        \(UUID(user)), 'named', \(now)
       from (select \(customer.text)::text as id) as q
       on conflict (customer_id) do nothing
       """)

@@ -1,5 +1,6 @@
 internal import AuthDomain
 internal import PostgreSQL
+internal import Values
 
 /// A row of `auth.entitlement`.
 enum EntitlementRow {
@@ -20,22 +21,22 @@ enum EntitlementRow {
     try await transaction.execute(
       """
       update auth.entitlement set ask_attempts = \(Int32(clamping: pause.attempts)),
-        ask_pause_until = \(pause.endsAt.map { Timestamp($0) }), ask_has_failed = \(pause.hasFailed)
+        ask_pause_until = \(pause.endsAt), ask_has_failed = \(pause.hasFailed)
       where user_id = \(UUID(user))
       """)
   }
 
   /// The end of time stands for a subscription that never ends: NULL says that there is none.
   static func write(
-    _ subscription: Subscription?, of user: UserID, heardAt now: Moment, on transaction: Transaction
+    _ subscription: Subscription?, of user: UserID, heardAt now: Instant, on transaction: Transaction
   ) async throws(DatabaseError) {
     try await transaction.execute(
       """
       update auth.entitlement set product_id = \(subscription?.productID ?? ""),
-        ends_at = \(subscription.map { $0.endsAt.map { Timestamp($0) } ?? .distantFuture }),
-        grace_until = \(subscription?.graceUntil.map { Timestamp($0) }), is_trial = \(subscription?.isTrial ?? false),
+        ends_at = \(subscription.map { $0.endsAt ?? .distantFuture }),
+        grace_until = \(subscription?.graceUntil), is_trial = \(subscription?.isTrial ?? false),
         has_billing_issue = \(subscription?.hasBillingIssue ?? false), will_renew = \(subscription?.willRenew ?? false),
-        checked_at = greatest(checked_at, \(Timestamp(now)))
+        checked_at = greatest(checked_at, \(now))
       where user_id = \(UUID(user))
       """)
   }
@@ -54,17 +55,17 @@ enum EntitlementRow {
     private(set) var record: EntitlementRecord
 
     init(_ row: PostgreSQL.Row) throws(DatabaseError) {
-      let endsAt: Timestamp? = try row.decode(at: 1)
+      let endsAt: Instant? = try row.decode(at: 1)
       let customer: String? = try row.decode(at: 7)
-      let checkedAt: Timestamp? = try row.decode(at: 8)
-      let askedAt: Timestamp? = try row.decode(at: 9)
-      let pausedUntil: Timestamp? = try row.decode(at: 11)
+      let checkedAt: Instant? = try row.decode(at: 8)
+      let askedAt: Instant? = try row.decode(at: 9)
+      let pausedUntil: Instant? = try row.decode(at: 11)
       record = EntitlementRecord(
         subscription: try endsAt.map { endsAt throws(DatabaseError) in try SnapshotRow.subscription(row, endsAt: endsAt) },
         managementURL: try row.decode(at: 6), customer: customer.flatMap { CustomerID($0) },
-        checkedAt: checkedAt.map { Moment($0) }, askedAt: askedAt.map { Moment($0) })
+        checkedAt: checkedAt, askedAt: askedAt)
       record.pause = AskingPause(
-        attempts: Int(try row.decode(Int32.self, at: 10)), endsAt: pausedUntil.map { Moment($0) },
+        attempts: Int(try row.decode(Int32.self, at: 10)), endsAt: pausedUntil,
         hasFailed: try row.decode(at: 12))
     }
   }

@@ -1,23 +1,25 @@
 internal import AuthDomain
 internal import PostgreSQL
+internal import Values
 
 /// A row of `auth.webhook_event`.
 enum EventRow {
   /// Keeps an event by its id and its type alone.
   ///
   /// - Returns: Whether it is new.
-  static func insert(_ id: String, _ type: String, _ now: Moment, on transaction: Transaction) async throws(DatabaseError) -> Bool
+  static func insert(_ id: String, _ type: String, _ now: Instant, on transaction: Transaction) async throws(DatabaseError)
+    -> Bool
   {
     try await transaction.execute(
       """
-      insert into auth.webhook_event (event_id, type, received_at) values (\(id), \(type), \(Timestamp(now)))
+      insert into auth.webhook_event (event_id, type, received_at) values (\(id), \(type), \(now))
       on conflict (event_id) do nothing
       """) == 1
   }
 
   /// - Returns: Whether it is new.
   static func insert(
-    _ event: BillingEvent, _ body: [UInt8], _ now: Moment, on transaction: Transaction
+    _ event: BillingEvent, _ body: [UInt8], _ now: Instant, on transaction: Transaction
   ) async throws(DatabaseError) -> Bool {
     try await transaction.execute(
       """
@@ -25,10 +27,10 @@ enum EventRow {
         event_id, type, is_sandbox, occurred_at, received_at, customers, transferred_from, transferred_to, product_id,
         entitlements, expires_at, grace_until, period, reason, body)
       values (
-        \(event.id), \(event.type), \(event.isSandbox), \(Timestamp(event.at)), \(Timestamp(now)),
+        \(event.id), \(event.type), \(event.isSandbox), \(event.at), \(now),
         \(event.customers.map(\.text)), \(event.transferredFrom.map(\.text)), \(event.transferredTo.map(\.text)),
-        \(event.productID), \(event.entitlements), \(event.expiresAt.map { Timestamp($0) }),
-        \(event.graceUntil.map { Timestamp($0) }), \(event.period), \(event.reason), \(body))
+        \(event.productID), \(event.entitlements), \(event.expiresAt),
+        \(event.graceUntil), \(event.period), \(event.reason), \(body))
       on conflict (event_id) do nothing
       """) == 1
   }
@@ -51,15 +53,15 @@ enum EventRow {
     let event: BillingEvent
 
     init(_ row: PostgreSQL.Row) throws(DatabaseError) {
-      let expiresAt: Timestamp? = try row.decode(at: 9)
-      let graceUntil: Timestamp? = try row.decode(at: 10)
+      let expiresAt: Instant? = try row.decode(at: 9)
+      let graceUntil: Instant? = try row.decode(at: 10)
       let entitlements: [String] = try row.decode(at: 8)
       event = BillingEvent(
-        id: try row.decode(at: 0), type: try row.decode(at: 1), at: Moment(try row.decode(Timestamp.self, at: 3)),
+        id: try row.decode(at: 0), type: try row.decode(at: 1), at: try row.decode(Instant.self, at: 3),
         isSandbox: try row.decode(at: 2), customers: try Self.customers(row, 4),
         transferredFrom: try Self.customers(row, 5), transferredTo: try Self.customers(row, 6),
-        productID: try row.decode(at: 7), entitlements: entitlements, expiresAt: expiresAt.map { Moment($0) },
-        graceUntil: graceUntil.map { Moment($0) }, period: try row.decode(at: 11), reason: try row.decode(at: 12))
+        productID: try row.decode(at: 7), entitlements: entitlements, expiresAt: expiresAt,
+        graceUntil: graceUntil, period: try row.decode(at: 11), reason: try row.decode(at: 12))
     }
 
     private static func customers(_ row: PostgreSQL.Row, _ column: Int) throws(DatabaseError) -> [CustomerID] {

@@ -1,5 +1,6 @@
 internal import AuthDomain
 internal import PostgreSQL
+internal import Values
 
 /// Reads all events that what an account has may depend on: its own, and those of whoever handed purchases on to it.
 enum HistoryReader {

@@ -1,5 +1,6 @@
 internal import AuthDomain
 internal import PostgreSQL
+internal import Values
 
 /// The rows of `auth.subscription_snapshot`: what RevenueCat answered last about an account.
 enum SnapshotRow {
@@ -16,30 +17,30 @@ enum SnapshotRow {
       select \(UUID(user)), q.product_id, q.ends_at, nullif(q.grace_until, '-infinity'), q.is_trial, q.has_billing_issue,
         q.will_renew
       from unnest(
-        \(subscriptions.map(\.productID)), \(subscriptions.map { $0.endsAt.map { Timestamp($0) } ?? .distantFuture }),
-        \(subscriptions.map { $0.graceUntil.map { Timestamp($0) } ?? .distantPast }), \(subscriptions.map(\.isTrial)),
+        \(subscriptions.map(\.productID)), \(subscriptions.map { $0.endsAt ?? .distantFuture }),
+        \(subscriptions.map { $0.graceUntil ?? .distantPast }), \(subscriptions.map(\.isTrial)),
         \(subscriptions.map(\.hasBillingIssue)), \(subscriptions.map(\.willRenew)))
         as q (product_id, ends_at, grace_until, is_trial, has_billing_issue, will_renew)
       """)
   }
 
   static func read(of user: UserID, on transaction: Transaction) async throws(DatabaseError) -> SubscriptionSnapshot? {
-    let at: Timestamp?? = try await transaction.value("select snapshot_at from auth.entitlement where user_id = \(UUID(user))")
+    let at: Instant?? = try await transaction.value("select snapshot_at from auth.entitlement where user_id = \(UUID(user))")
     guard let at = at ?? nil else { return nil }
     let rows: [Row] = try await transaction.rows(
       """
       select product_id, ends_at, grace_until, is_trial, has_billing_issue, will_renew
       from auth.subscription_snapshot where user_id = \(UUID(user))
       """)
-    return SubscriptionSnapshot(at: Moment(at), subscriptions: rows.map(\.subscription))
+    return SubscriptionSnapshot(at: at, subscriptions: rows.map(\.subscription))
   }
 
   /// Reads what stands in the first six columns.
-  static func subscription(_ row: PostgreSQL.Row, endsAt: Timestamp) throws(DatabaseError) -> Subscription {
-    let graceUntil: Timestamp? = try row.decode(at: 2)
+  static func subscription(_ row: PostgreSQL.Row, endsAt: Instant) throws(DatabaseError) -> Subscription {
+    let graceUntil: Instant? = try row.decode(at: 2)
     return Subscription(
-      productID: try row.decode(at: 0), endsAt: endsAt == .distantFuture ? nil : Moment(endsAt),
-      graceUntil: graceUntil.map { Moment($0) }, isTrial: try row.decode(at: 3), hasBillingIssue: try row.decode(at: 4),
+      productID: try row.decode(at: 0), endsAt: endsAt == .distantFuture ? nil : endsAt,
+      graceUntil: graceUntil, isTrial: try row.decode(at: 3), hasBillingIssue: try row.decode(at: 4),
       willRenew: try row.decode(at: 5))
   }
 
@@ -47,7 +48,7 @@ enum SnapshotRow {
     let subscription: Subscription
 
     init(_ row: PostgreSQL.Row) throws(DatabaseError) {
-      subscription = try SnapshotRow.subscription(row, endsAt: try row.decode(Timestamp.self, at: 1))
+      subscription = try SnapshotRow.subscription(row, endsAt: try row.decode(Instant.self, at: 1))
     }
   }
 }

@@ -1,7 +1,5 @@
-internal import Glibc
-
 /// A 128-bit identifier (RFC 9562).
-public struct UUID: SQLValue, Hashable, Comparable, CustomStringConvertible, LosslessStringConvertible {
+public struct UUID: Sendable, Hashable, Comparable, CustomStringConvertible, LosslessStringConvertible {
   /// The first eight bytes, as a number in network order.
   public let high: UInt64
   /// The last eight bytes.
@@ -24,19 +22,13 @@ public struct UUID: SQLValue, Hashable, Comparable, CustomStringConvertible, Los
   /// A new identifier of version 7: the time in milliseconds, the rest of the microsecond clock in the next 12 bits
   /// (section 6.2, method 3), then 62 random bits. Later ones sort after earlier ones.
   public static func v7(
-    at time: Timestamp = .now(), using random: inout some RandomNumberGenerator
+    at time: Instant, using random: inout some RandomNumberGenerator
   ) -> UUID {
     let microseconds = UInt64(max(0, time.microseconds))
     let fraction = (microseconds % 1000) * 4096 / 1000
     return UUID(
       high: (microseconds / 1000) << 16 | 0x7000 | fraction,
       low: random.next() & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000)
-  }
-
-  /// A new identifier of version 7, random by the system's generator.
-  public static func v7(at time: Timestamp = .now()) -> UUID {
-    var random = SystemRandomNumberGenerator()
-    return v7(at: time, using: &random)
   }
 
   /// Reads the text form, in either case; nil when it is none.
@@ -83,22 +75,4 @@ public struct UUID: SQLValue, Hashable, Comparable, CustomStringConvertible, Los
   /// The order.
   @inlinable
   public static func < (left: UUID, right: UUID) -> Bool { (left.high, left.low) < (right.high, right.low) }
-
-  /// The declared type of the parameter.
-  @inlinable public static var sqlType: SQLType { .uuid }
-
-  /// Appends the value in the form of the wire protocol.
-  @inlinable
-  public func encode(into bytes: inout ContiguousArray<UInt8>) {
-    bytes.append(bigEndian: high)
-    bytes.append(bigEndian: low)
-  }
-
-  /// Reads the value from a column.
-  @inlinable
-  public init(sql cell: Cell) throws(DatabaseError) {
-    let bytes = try cell.value()
-    guard cell.type == .uuid, bytes.count == 16 else { throw cell.mismatch("a UUID") }
-    self.init(high: bytes.bigEndian(at: 0, as: UInt64.self), low: bytes.bigEndian(at: 8, as: UInt64.self))
-  }
 }
